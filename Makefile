@@ -1,0 +1,89 @@
+# make            the agent, the shim and the command line tool, in dist/vtprof/
+# make demo       a Helidon service on virtual threads under load, profiled
+# make test       everything that decides whether a change may land
+# make matrix     the tests on JDK 17, 21, 25 and, from Debian sid, 26 and 27, one by one; JDKS=26,27 TESTS="exits memory" for less
+# make truth      the published tag figures: half an hour
+# make stacks     a million stacks of virtual threads judged: an hour
+# make soak       chaos under the highest rate: MINUTES=3 JDK=25 GC=G1 SEED=… PACE=stress=4000hz MALLOC=debug|plain
+# make bench      cost of a context attach and close, and of a signal
+
+SHELL := bash
+.DEFAULT_GOAL := dist
+.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak bench native prepare prepare-demo prepare-test prepare-matrix clean
+
+JDK17 = $(shell . scripts/lib.sh; find_jdk 17 999 javac)
+JDK21 = $(shell . scripts/lib.sh; find_jdk 21 999 javac)
+MAVEN = mvn -q -B -Dstyle.color=never
+# Maven's own libraries use what JDK 24 and later warn of.
+JDK21_QUIET = $(shell . scripts/lib.sh; [ "$$(jdk_feature "$(JDK21)")" -lt 24 ] || echo --sun-misc-unsafe-memory-access=allow)
+
+prepare prepare-demo prepare-test prepare-matrix: prepare%:
+	@scripts/prepare.sh $(or $(patsubst -%,%,$*),build)
+
+native: prepare
+	cargo build --release --locked
+
+shim: prepare
+	JAVA_HOME="$(JDK17)" $(MAVEN) -f java-shim/pom.xml package -DskipTests
+
+dist: native shim
+	@scripts/dist.sh
+
+java: prepare-demo
+	JAVA_HOME="$(JDK21)" MAVEN_OPTS="$(JDK21_QUIET)" $(MAVEN) -f integration/java/pom.xml package
+
+demo: prepare-demo dist java
+	@scripts/demo.sh
+
+lint: prepare
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy -p vtprof-agent --features inject --locked -- -D warnings
+	@if command -v shellcheck >/dev/null; then shellcheck -x scripts/*.sh docker/*.sh .ci/run; else echo "SKIPPED shellcheck: not here"; fi
+
+unit: prepare
+	cargo test --workspace --exclude vtprof-integration --locked
+
+loom: prepare
+	RUSTFLAGS="--cfg loom" cargo test -p vtprof-signal --release --locked --target-dir target/loom loom_
+
+# AddressSanitizer over the signal crate's tests. Leaks are not looked for: what a handler may see is never freed.
+# ThreadSanitizer needs a standard library of its own (rust-src and -Zbuild-std); without, it reports the library.
+sanitize: prepare
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" ASAN_OPTIONS=detect_leaks=0 \
+	  cargo test -p vtprof-signal --locked --target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir target/asan --lib
+
+shim-test: prepare
+	JAVA_HOME="$(JDK17)" $(MAVEN) -f java-shim/pom.xml package
+
+integration: prepare-test native shim java
+	cargo test -p vtprof-integration --locked
+
+test: prepare-test lint unit loom sanitize shim-test dist integration
+	docker/test.sh
+
+JDKS ?= 17,21,25,26,27
+matrix: prepare-matrix native shim java
+	@scripts/matrix.sh $(JDKS) $(TESTS)
+
+truth: prepare-test native shim java
+	VTPROF_TRUTH_SAMPLES=100000 cargo test -p vtprof-integration --locked --test headline -- --nocapture
+
+soak: export VTPROF_SOAK_MINUTES = $(MINUTES)
+soak: export VTPROF_SOAK_JDK = $(JDK)
+soak: export VTPROF_SOAK_GC = $(GC)
+soak: export VTPROF_SOAK_SEED = $(SEED)
+soak: export VTPROF_SOAK_PACE = $(PACE)
+soak: export VTPROF_SOAK_MALLOC = $(MALLOC)
+soak: prepare-test native shim java
+	cargo test -p vtprof-integration --locked --test soak -- --nocapture
+
+stacks: prepare-test native java
+	VTPROF_STACK_SAMPLES=$(or $(VTPROF_STACK_SAMPLES),1000000) cargo test -p vtprof-integration --locked --test stacks -- --nocapture
+
+bench: prepare-test native shim java
+	scripts/bench.sh
+	cargo run -p vtprof-integration --locked --example handler_time
+
+clean:
+	rm -rf target dist java-shim/target java-shim/bench/target integration/java/*/target

@@ -1,0 +1,251 @@
+//! What the handler knows about the OS thread it interrupts.
+//!
+//! The timer carries the block's index, so the handler needs no thread-local storage: the first access to
+//! one from a shared library may call `malloc`, which has deadlocked profilers before.
+
+use crate::cookie::Generation;
+use crate::primitive::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use crate::tag::JavaThreadId;
+
+/// One OS thread under a timer. Never freed; given to another thread only after the drain has passed all
+/// of the former one's samples (`threads` in the agent).
+///
+/// Writers: the agent when it takes or gives back the block, the thread itself in its JVMTI callbacks.
+/// Reader: the handler on that same thread, so what it needs of ordering is program order.
+#[repr(C, align(64))]
+pub struct Block {
+    /// Kernel thread id while in use, 0 while free. Pair: Release in `assign`/`release`, Acquire in
+    /// `is_for` — the fields below were written before it.
+    os_thread: AtomicU32,
+    /// Which life. Written with `os_thread`.
+    generation: AtomicU32,
+    /// `JNIEnv*` of the Java thread, 0 for others and once the thread is ending. Pair: Release in
+    /// `set_java`, Acquire in `jni_env`.
+    jni_env: AtomicU64,
+    /// `JavaThread*`, valid while `jni_env` is not 0. Relaxed: published by `jni_env`.
+    java_thread: AtomicU64,
+    /// Own `Thread.threadId()` of the platform thread (of the carrier, where it is one). Relaxed: read by
+    /// the thread itself and its handler only.
+    own_thread: AtomicI64,
+    /// Thread id of what runs here now, by the mount events. Relaxed: as `own_thread`.
+    running: AtomicI64,
+    /// Inside a walk: a second signal must not start another. Relaxed: same thread only.
+    walking: AtomicU32,
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Block>() == 64);
+
+/// Loom's atomics are not made at compile time, the others are.
+macro_rules! free_block {
+    () => {
+        Self {
+            os_thread: AtomicU32::new(0),
+            generation: AtomicU32::new(0),
+            jni_env: AtomicU64::new(0),
+            java_thread: AtomicU64::new(0),
+            own_thread: AtomicI64::new(0),
+            running: AtomicI64::new(0),
+            walking: AtomicU32::new(0),
+        }
+    };
+}
+
+impl Block {
+    /// A free block.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub const fn new() -> Self {
+        free_block!()
+    }
+
+    /// A free block.
+    #[cfg(loom)]
+    #[must_use]
+    pub fn new() -> Self {
+        free_block!()
+    }
+
+    /// Gives the block to kernel thread `os_thread`; returns the new life. One caller at a time.
+    pub fn assign(&self, os_thread: u32) -> Generation {
+        let generation = self.generation.load(Ordering::Relaxed).wrapping_add(1) & Generation::MASK;
+        self.jni_env.store(0, Ordering::Relaxed);
+        self.java_thread.store(0, Ordering::Relaxed);
+        self.own_thread.store(0, Ordering::Relaxed);
+        self.running.store(0, Ordering::Relaxed);
+        self.walking.store(0, Ordering::Relaxed);
+        self.generation.store(generation, Ordering::Relaxed);
+        self.os_thread.store(os_thread, Ordering::Release);
+        Generation(generation)
+    }
+
+    /// Takes the block back. Its timer must have been deleted.
+    pub fn release(&self) {
+        self.os_thread.store(0, Ordering::Release);
+    }
+
+    /// Whether this life of the block belongs to kernel thread `os_thread`.
+    #[must_use]
+    pub fn is_for(&self, os_thread: u32, generation: Generation) -> bool {
+        self.os_thread.load(Ordering::Acquire) == os_thread
+            && self.generation.load(Ordering::Relaxed) == generation.0
+    }
+
+    /// Makes it a Java thread's block. `jni_env` and `java_thread` must stay valid until
+    /// [`Block::clear_java`] has been called by that thread.
+    pub fn set_java(&self, jni_env: u64, java_thread: u64, own: JavaThreadId) {
+        self.java_thread.store(java_thread, Ordering::Relaxed);
+        self.own_thread.store(own.0, Ordering::Relaxed);
+        self.running.store(own.0, Ordering::Relaxed);
+        self.jni_env.store(jni_env, Ordering::Release);
+    }
+
+    /// The thread is ending: the handler no longer touches anything of the JVM's here.
+    pub fn clear_java(&self) {
+        self.running.store(0, Ordering::Relaxed);
+        self.jni_env.store(0, Ordering::Release);
+    }
+
+    /// `JNIEnv*`, or 0.
+    #[must_use]
+    pub fn jni_env(&self) -> u64 {
+        self.jni_env.load(Ordering::Acquire)
+    }
+
+    /// `JavaThread*`; meaningful while [`Block::jni_env`] is not 0.
+    #[must_use]
+    pub fn java_thread(&self) -> u64 {
+        self.java_thread.load(Ordering::Relaxed)
+    }
+
+    /// The platform thread's own id.
+    #[must_use]
+    pub fn own_thread(&self) -> JavaThreadId {
+        JavaThreadId(self.own_thread.load(Ordering::Relaxed))
+    }
+
+    /// What runs here, by the mount events.
+    #[must_use]
+    pub fn running(&self) -> JavaThreadId {
+        JavaThreadId(self.running.load(Ordering::Relaxed))
+    }
+
+    /// A virtual thread was mounted here. Called on this OS thread.
+    pub fn mount(&self, thread: JavaThreadId) {
+        self.running.store(thread.0, Ordering::Relaxed);
+    }
+
+    /// The virtual thread here is about to leave: the carrier is itself again. Called on this OS thread.
+    pub fn unmount(&self) {
+        self.running
+            .store(self.own_thread.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// `false` when a walk is already under way on this thread.
+    pub fn begin_walk(&self) -> bool {
+        // Same thread only, so load and store need not be one step.
+        if self.walking.load(Ordering::Relaxed) != 0 {
+            return false;
+        }
+        self.walking.store(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Ends what [`Block::begin_walk`] began.
+    pub fn end_walk(&self) {
+        self.walking.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_given_to_another_thread_is_no_longer_the_first_ones() {
+        let block = Block::new();
+        let first = block.assign(100);
+        assert!(block.is_for(100, first));
+        block.release();
+        assert!(!block.is_for(100, first));
+        let second = block.assign(100);
+        assert!(block.is_for(100, second));
+        assert!(!block.is_for(100, first), "same kernel id, earlier life");
+    }
+
+    #[test]
+    fn an_unmount_gives_the_carrier_its_own_identity_back() {
+        let block = Block::new();
+        block.assign(1);
+        block.set_java(8, 16, JavaThreadId(30));
+        block.mount(JavaThreadId(77));
+        assert_eq!(block.running(), JavaThreadId(77));
+        block.unmount();
+        assert_eq!(block.running(), JavaThreadId(30));
+        block.clear_java();
+        assert_eq!(block.running(), JavaThreadId::NONE);
+        assert_eq!(block.jni_env(), 0);
+    }
+
+    #[test]
+    fn a_walk_does_not_nest() {
+        let block = Block::new();
+        assert!(block.begin_walk());
+        assert!(!block.begin_walk());
+        block.end_walk();
+        assert!(block.begin_walk());
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::{sync::Arc, thread};
+
+    /// The agent takes a running thread up while that thread's handler looks.
+    #[test]
+    fn loom_a_handler_that_sees_the_environment_sees_the_thread_that_belongs_to_it() {
+        loom::model(|| {
+            let block = Arc::new(Block::new());
+            let life = block.assign(100);
+            let agent = {
+                let block = Arc::clone(&block);
+                thread::spawn(move || block.set_java(8, 16, JavaThreadId(30)))
+            };
+            assert!(block.is_for(100, life));
+            if block.jni_env() != 0 {
+                let seen = (block.jni_env(), block.java_thread(), block.running());
+                assert_eq!(seen, (8, 16, JavaThreadId(30)));
+            }
+            agent.join().unwrap();
+        });
+    }
+
+    /// A block that has been given back is given to the next thread while a handler of that one looks.
+    #[test]
+    fn loom_a_handler_of_the_next_life_never_sees_the_thread_of_the_one_before() {
+        loom::model(|| {
+            let block = Arc::new(Block::new());
+            let first = block.assign(100);
+            block.set_java(8, 16, JavaThreadId(30));
+            let registry = {
+                let block = Arc::clone(&block);
+                thread::spawn(move || {
+                    block.release();
+                    block.assign(200)
+                })
+            };
+            let second = Generation(first.0.wrapping_add(1) & Generation::MASK);
+            if block.is_for(200, second) {
+                assert_eq!((block.jni_env(), block.running()), (0, JavaThreadId::NONE));
+            }
+            assert_eq!(registry.join().unwrap(), second);
+        });
+    }
+}

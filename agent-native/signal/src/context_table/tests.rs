@@ -1,0 +1,170 @@
+//! The record table against a plain map, and at its bounds.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+fn tag(n: u64) -> Tag {
+    Tag {
+        trace_hi: n ^ 0xAA,
+        trace_lo: n ^ 0xBB,
+        span: n,
+        root: n ^ 0xCC,
+    }
+}
+
+fn slots(n: usize) -> Vec<Slot> {
+    (0..n).map(|_| Slot::new()).collect()
+}
+
+#[test]
+fn a_table_whose_size_is_no_power_of_two_is_refused() {
+    assert!(ContextTable::new(&slots(3)).is_none());
+    assert!(ContextTable::new(&slots(0)).is_none());
+    assert!(ContextTable::new(&slots(8)).is_some());
+}
+
+#[test]
+fn consecutive_threads_fill_a_table_to_its_last_slot() {
+    let slots = slots(64);
+    let table = ContextTable::new(&slots).unwrap();
+    for id in 1000..1064 {
+        assert_eq!(table.set(JavaThreadId(id), &tag(id as u64)), Ok(()));
+    }
+    assert_eq!(table.set(JavaThreadId(2000), &tag(9)), Err(TableFull));
+    assert_eq!(table.lookup(JavaThreadId(2000)), Lookup::Empty);
+    for id in 1000..1064 {
+        assert_eq!(table.lookup(JavaThreadId(id)), Lookup::Tag(tag(id as u64)));
+    }
+    table.remove(JavaThreadId(1010));
+    assert_eq!(
+        table.set(JavaThreadId(1010 + 64), &tag(5)),
+        Ok(()),
+        "a freed slot is taken by another key of the same home"
+    );
+    assert_eq!(table.lookup(JavaThreadId(1010)), Lookup::Empty);
+}
+
+#[test]
+fn keys_of_one_home_reach_as_far_as_the_window_and_no_further() {
+    let slots = slots(256);
+    let table = ContextTable::new(&slots).unwrap();
+    let key = |i: usize| JavaThreadId(7 + 256 * i as i64);
+    for i in 0..WINDOW {
+        assert_eq!(table.set(key(i), &tag(i as u64 + 1)), Ok(()));
+    }
+    assert_eq!(table.set(key(WINDOW), &tag(99)), Err(TableFull));
+    for i in 0..WINDOW {
+        assert_eq!(table.lookup(key(i)), Lookup::Tag(tag(i as u64 + 1)));
+    }
+}
+
+#[test]
+fn the_spans_of_a_range_are_those_of_its_records() {
+    let slots = slots(64);
+    let table = ContextTable::new(&slots).unwrap();
+    for id in [1, 5, 40] {
+        table.set(JavaThreadId(id), &tag(id as u64 * 10)).unwrap();
+    }
+    table.remove(JavaThreadId(5));
+    assert_eq!(table.spans_in(0, 32).collect::<Vec<_>>(), [10]);
+    assert_eq!(table.spans_in(32, 32).collect::<Vec<_>>(), [400]);
+    assert_eq!(table.spans_in(0, usize::MAX).count(), 2);
+    assert_eq!(table.spans_in(64, 10).count(), 0);
+}
+
+#[test]
+fn thread_zero_never_has_a_tag() {
+    let slots = slots(4);
+    let table = ContextTable::new(&slots).unwrap();
+    assert_eq!(table.set(JavaThreadId::NONE, &tag(1)), Err(TableFull));
+    assert_eq!(table.lookup(JavaThreadId::NONE), Lookup::Empty);
+}
+
+#[test]
+fn a_look_up_in_the_middle_of_a_rewrite_is_busy_and_not_half_a_tag() {
+    let slots = slots(4);
+    let table = ContextTable::new(&slots).unwrap();
+    let me = JavaThreadId(1);
+    table.set(me, &tag(1)).unwrap();
+    let slot = &slots[1];
+    slot.sequence.fetch_add(1, Ordering::Relaxed);
+    slot.span.store(2, Ordering::Relaxed);
+    assert_eq!(table.lookup(me), Lookup::Busy);
+}
+
+#[test]
+fn a_note_of_leaving_is_read_once_and_only_where_there_is_a_record() {
+    let slots = slots(4);
+    let table = ContextTable::new(&slots).unwrap();
+    let (me, other) = (JavaThreadId(1), JavaThreadId(5));
+    table.leave(me, || unreachable!("no record, no clock"));
+    assert_eq!(table.come_back(me), None);
+    table.set(me, &tag(1)).unwrap();
+    assert_eq!(table.come_back(me), None);
+    table.leave(me, || 10);
+    table.leave(me, || 20);
+    table.set(me, &tag(2)).unwrap();
+    assert_eq!(table.come_back(me), Some(20), "the last one counts");
+    assert_eq!(table.come_back(me), None);
+    table.leave(me, || 30);
+    assert_eq!(table.lookup(me), Lookup::Tag(tag(2)), "the tag stays");
+    table.remove(me);
+    table.set(other, &tag(3)).unwrap();
+    assert_eq!(
+        table.come_back(other),
+        None,
+        "the slot's former owner had left"
+    );
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Set(i64, u64),
+    Remove(i64),
+    Leave(i64, u64),
+    ComeBack(i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    // Few distinct homes, so that collisions are the rule.
+    let id = prop_oneof![1i64..40, (1i64..6).prop_map(|n| n * 64 + 3)];
+    prop_oneof![
+        (id.clone(), 1u64..1_000_000).prop_map(|(id, n)| Step::Set(id, n)),
+        id.clone().prop_map(Step::Remove),
+        (id.clone(), 1u64..1_000_000).prop_map(|(id, n)| Step::Leave(id, n)),
+        id.prop_map(Step::ComeBack),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn the_table_agrees_with_a_map_and_counts_what_it_refuses(steps in prop::collection::vec(step(), 0..400)) {
+        let slots = slots(64);
+        let table = ContextTable::new(&slots).unwrap();
+        let mut model = HashMap::new();
+        let mut left = HashMap::new();
+        for step in steps {
+            match step {
+                Step::Set(id, n) => match table.set(JavaThreadId(id), &tag(n)) {
+                    Ok(()) => { model.insert(id, n); }
+                    Err(TableFull) => prop_assert!(!model.contains_key(&id), "a thread with a record is never refused"),
+                },
+                Step::Remove(id) => { table.remove(JavaThreadId(id)); model.remove(&id); left.remove(&id); }
+                Step::Leave(id, n) => {
+                    table.leave(JavaThreadId(id), || n);
+                    if model.contains_key(&id) { left.insert(id, n); }
+                }
+                Step::ComeBack(id) => prop_assert_eq!(table.come_back(JavaThreadId(id)), left.remove(&id)),
+            }
+            for id in (1..40).chain((1..6).map(|n| n * 64 + 3)) {
+                let expected = model.get(&id).map_or(Lookup::Empty, |n| Lookup::Tag(tag(*n)));
+                prop_assert_eq!(table.lookup(JavaThreadId(id)), expected);
+            }
+        }
+        let displaced: u32 = slots.iter().map(|s| s.displaced.load(Ordering::Relaxed)).sum();
+        let held = slots.iter().filter(|s| s.key.load(Ordering::Relaxed) != 0).count();
+        prop_assert_eq!(held, model.len());
+        prop_assert!(displaced as usize <= model.len());
+    }
+}

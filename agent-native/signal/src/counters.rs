@@ -1,0 +1,319 @@
+//! Every quantity vtprof counts, in one table: what was taken, and every way in which something is lost.
+//!
+//! One static array and one enum, so a counter cannot exist without a name a user can read in the
+//! comments of each profile. Relaxed atomics throughout: each counter is a sum of its own, nothing is
+//! published through it.
+
+use crate::durations::Durations;
+use crate::primitive::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($( $(#[$doc:meta])* $variant:ident => $name:literal, )+) => {
+        /// A counter. The doc of each says its unit.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(usize)]
+        pub enum Counter { $( $(#[$doc])* $variant, )+ }
+
+        impl Counter {
+            /// All counters, in the order of the table.
+            pub const ALL: &'static [Counter] = &[ $( Counter::$variant, )+ ];
+
+            /// The name under which users see it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $( Counter::$variant => $name, )+ }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Timer signals of ours that reached the handler.
+    Signals => "signals.received",
+    /// Timer expiries that were merged into one signal (`si_overrun`); their time is in the sample's weight.
+    Overruns => "signals.overruns",
+    /// Signals of our number that somebody else sent; forwarded to the handler that was there before.
+    SignalsForeign => "signals.foreign",
+    /// Signals of a timer whose thread block is gone or belongs to another thread by now.
+    SignalsStale => "signals.stale",
+    /// Samples handed to the drain thread.
+    SamplesTaken => "samples.taken",
+    /// Samples of threads that are not Java's.
+    SamplesNative => "samples.native_thread",
+    /// Samples with a tag.
+    SamplesTagged => "samples.tagged",
+    /// Samples of Java threads without a context.
+    SamplesUntagged => "samples.untagged",
+    /// Periods lost because the ring was full.
+    DroppedRingFull => "dropped.ring_full",
+    /// Periods lost because other handlers kept winning the ring's head.
+    DroppedRingContended => "dropped.ring_contended",
+    /// Periods lost because sampling was being switched off.
+    DroppedDisarmed => "dropped.disarmed",
+    /// Periods of signals that came in the middle of a walk on the same thread.
+    DroppedNested => "dropped.nested",
+    /// Periods left out of a window whose stack store had reached its bound; their time is in one named frame.
+    DroppedStoreFull => "dropped.store_full",
+    /// Samples whose tag was being rewritten at that very moment: left untagged.
+    TagBusy => "untagged.record_busy",
+    /// Samples of a context whose span had ended: left untagged.
+    TagEnded => "untagged.span_ended",
+    /// Samples of a context whose span the agent never saw start, or forgot: left untagged.
+    TagUnknown => "untagged.span_unknown",
+    /// Contexts that found no place in the record table: untagged until the next attach.
+    ContextOverflow => "untagged.context_table_full",
+    /// Contexts attached on a thread the agent does not know: untagged.
+    ContextThreadUnknown => "untagged.thread_unknown",
+    /// Span starts that found the event queue full: that span stays untagged.
+    SpanStartsDropped => "spans.starts_dropped",
+    /// Span ends that found the event queue full.
+    SpanEndsDropped => "spans.ends_dropped",
+    /// Ended spans left out of the spans file because its bound was reached.
+    SpansLeftOut => "spans.left_out",
+    /// Spans collected without having been ended.
+    SpansNeverEnded => "spans.never_ended",
+    /// Spans started.
+    SpansStarted => "spans.started",
+    /// Spans ended.
+    SpansEnded => "spans.ended",
+    /// Walks for which no buffer was free.
+    WalkNoBuffer => "failed.no_walk_buffer",
+    /// AsyncGetCallTrace 0: no Java frame on the stack (a thread starting or ending, or one inside the VM).
+    WalkNoJavaFrame => "failed.no_java_frame",
+    /// AsyncGetCallTrace -1: class load events were off.
+    WalkNoClassLoad => "failed.no_class_load",
+    /// AsyncGetCallTrace -2: a collection was going on.
+    WalkGcActive => "failed.gc_active",
+    /// AsyncGetCallTrace -3: not in Java, last frame unknown.
+    WalkUnknownNotJava => "failed.unknown_not_java",
+    /// AsyncGetCallTrace -4: not in Java, stack not walkable.
+    WalkNotWalkableNotJava => "failed.not_walkable_not_java",
+    /// AsyncGetCallTrace -5: in Java, frame unknown.
+    WalkUnknownJava => "failed.unknown_java",
+    /// AsyncGetCallTrace -6: in Java, stack not walkable.
+    WalkNotWalkableJava => "failed.not_walkable_java",
+    /// AsyncGetCallTrace -7: thread in an unknown state.
+    WalkUnknownState => "failed.unknown_state",
+    /// AsyncGetCallTrace -8: thread exiting.
+    WalkThreadExit => "failed.thread_exit",
+    /// AsyncGetCallTrace -9: deoptimisation under way.
+    WalkDeopt => "failed.deoptimization",
+    /// AsyncGetCallTrace -10: safepoint.
+    WalkSafepoint => "failed.safepoint",
+    /// Walks not begun, since the interrupted code had faults blocked.
+    WalkFaultsBlocked => "failed.faults_blocked",
+    /// Walks that faulted; contained.
+    WalkFaulted => "failed.faulted",
+    /// Walks from one of HotSpot's stubs, which AsyncGetCallTrace does not know.
+    StubsMet => "stubs.interrupted",
+    /// Those of them that were walked from the stub's caller after all; the others count as failed.
+    StubsWalked => "stubs.walked",
+    /// Faults in walks that were HotSpot's own probing reads (SafeFetch) and went to its handler; no loss.
+    FaultsHandedOn => "faults.handed_on",
+    /// Any other answer of AsyncGetCallTrace.
+    WalkOther => "failed.other",
+    /// Stacks cut at the greatest depth.
+    TruncatedDepth => "truncated.depth",
+    /// Stacks of virtual threads whose older frames are in the heap, on a JVM where they are not read there.
+    TruncatedFrozen => "truncated.frozen_frames",
+    /// The same, before the self-test of reading them has passed.
+    TruncatedUntested => "truncated.self_test_pending",
+    /// The same, after the self-test has failed.
+    TruncatedDistrusted => "truncated.self_test_failed",
+    /// The same, where frames were being frozen or thawed at that very moment.
+    TruncatedInTransit => "truncated.freeze_or_thaw",
+    /// The same, where a collection was going on or came in between.
+    TruncatedCollecting => "truncated.gc_active",
+    /// The same, where the walk faulted; contained.
+    TruncatedFaulted => "truncated.faulted",
+    /// The same, of continuations that are no virtual thread's.
+    TruncatedForeign => "truncated.foreign_continuation",
+    /// The same, where a return address led to no known place in known code.
+    TruncatedUnknownCode => "truncated.unknown_code",
+    /// The same, where a chunk did not look like one.
+    TruncatedMalformed => "truncated.malformed_chunk",
+    /// The same, where a method has no id.
+    TruncatedNoMethodId => "truncated.no_method_id",
+    /// The same, where the walk did not end in the thread's root.
+    TruncatedRootNotReached => "truncated.root_not_reached",
+    /// The same, where a concurrent collector had not brought a reference up to date (ZGC).
+    TruncatedStale => "truncated.stale_reference",
+    /// The same, where AsyncGetCallTrace itself has gone past the thread's last frame.
+    TruncatedMisread => "truncated.misread_stack",
+    /// Stubs whose caller could not be read: a fault, contained.
+    StubsFaulted => "stubs.faulted",
+    /// Stacks whose leaf was about to return, its frame down already, walked as if it were still up.
+    EpiloguesWalked => "stacks.returning",
+    /// Stacks of virtual threads completed from the heap.
+    StacksCompleted => "stacks.completed",
+    /// Frames whose method could not be named (its class is gone).
+    NamesUnresolved => "names.unresolved",
+    /// Timers the kernel refused; those threads are not sampled.
+    TimersRefused => "timers.refused",
+    /// Threads beyond the greatest number of thread blocks; not sampled.
+    ThreadsOverflow => "threads.overflow",
+    /// Threads under a timer by now, over the whole run.
+    ThreadsSeen => "threads.seen",
+    /// CPU time of threads before their timer was made, in ns; in no sample.
+    CpuBeforeTimerNs => "unsampled.cpu_before_timer_ns",
+    /// CPU time inside the handler, in ns (the clock's resolution applies).
+    HandlerNs => "agent.handler_ns",
+    /// The part of it that went into completing stacks, in ns.
+    CompletionNs => "agent.completion_ns",
+    /// Mounts at which a thread's references to frozen frames were brought up to date (ZGC).
+    MountsHealed => "agent.mounts_healed",
+    /// Time that took, in ns.
+    HealingNs => "agent.healing_ns",
+    /// Profile windows that could not be written.
+    WindowsFailed => "windows.write_failed",
+    /// Old windows removed to keep within `keep=`.
+    WindowsPruned => "windows.pruned",
+    /// Samples of allocations handed to the drain thread.
+    AllocTaken => "alloc.samples",
+    /// Samples of allocations lost because their queue was full.
+    AllocQueueFull => "alloc.dropped_queue_full",
+    /// Samples of allocations left out of a window whose stack store had reached its bound; what they stand for is in one named frame.
+    AllocStoreFull => "alloc.dropped_store_full",
+    /// Samples of allocations that came while sampling was stopped.
+    AllocStopped => "alloc.dropped_stopped",
+    /// Samples of allocations for which JVMTI gave no stack.
+    AllocNoStack => "alloc.dropped_no_stack",
+    /// First samples of threads that were there before allocations were sampled: what they stand for is not known.
+    AllocFirst => "alloc.dropped_first",
+    /// Samples of allocations in a context whose span had ended: left untagged.
+    AllocSpanEnded => "alloc.untagged_span_ended",
+    /// Samples of allocations in a context whose span the agent never saw start, or forgot: left untagged.
+    AllocSpanUnknown => "alloc.untagged_span_unknown",
+    /// Stacks of allocations cut at the greatest depth.
+    AllocCut => "alloc.truncated_depth",
+    /// Samples of waits handed to the drain thread.
+    BlockedTaken => "blocked.samples",
+    /// Samples of waits lost because their queue was full.
+    BlockedQueueFull => "blocked.dropped_queue_full",
+    /// Samples of waits left out of a window whose stack store had reached its bound; what they stand for is in one named frame.
+    BlockedStoreFull => "blocked.dropped_store_full",
+    /// Samples of waits that came while sampling was stopped.
+    BlockedStopped => "blocked.dropped_stopped",
+    /// Samples of waits in a context whose span had ended: left untagged.
+    BlockedSpanEnded => "blocked.untagged_span_ended",
+    /// Samples of waits in a context whose span the agent never saw start, or forgot: left untagged.
+    BlockedSpanUnknown => "blocked.untagged_span_unknown",
+    /// Stacks of waits cut at the greatest depth.
+    BlockedCut => "blocked.truncated_depth",
+    /// Samples of waits lost because the JVM gave no stack.
+    BlockedNoStack => "blocked.dropped_no_stack",
+}
+
+const COUNT: usize = Counter::ALL.len();
+
+/// A set of counters. There is one static set ([`COUNTERS`]); tests make their own.
+pub struct Counters {
+    values: [AtomicU64; COUNT],
+    /// How long signals were in the handler.
+    pub handler: Durations,
+    /// How long completing a stack took.
+    pub completion: Durations,
+}
+
+impl Counters {
+    /// All zero.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            values: [const { AtomicU64::new(0) }; COUNT],
+            handler: Durations::new(),
+            completion: Durations::new(),
+        }
+    }
+
+    /// All zero. Loom's atomics are not made at compile time.
+    #[cfg(loom)]
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            values: core::array::from_fn(|_| AtomicU64::new(0)),
+            handler: Durations::new(),
+            completion: Durations::new(),
+        }
+    }
+
+    /// Adds `n`. Async-signal-safe, from any thread.
+    pub fn add(&self, counter: Counter, n: u64) {
+        if let Some(value) = self.values.get(counter as usize) {
+            value.fetch_add(n, Ordering::Relaxed);
+        }
+    }
+
+    /// The sum so far. Async-signal-safe, from any thread.
+    #[must_use]
+    pub fn get(&self, counter: Counter) -> u64 {
+        self.values
+            .get(counter as usize)
+            .map_or(0, |value| value.load(Ordering::Relaxed))
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The counters of this process.
+#[cfg(not(loom))]
+pub static COUNTERS: Counters = Counters::new();
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_a_name_of_its_own() {
+        let mut names: Vec<_> = Counter::ALL.iter().map(|c| c.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Counter::ALL.len());
+    }
+
+    #[test]
+    fn an_addition_reaches_its_own_counter_and_no_other() {
+        let counters = Counters::new();
+        for (i, counter) in Counter::ALL.iter().enumerate() {
+            counters.add(*counter, i as u64 + 1);
+        }
+        for (i, counter) in Counter::ALL.iter().enumerate() {
+            assert_eq!(counters.get(*counter), i as u64 + 1, "{}", counter.name());
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::{sync::Arc, thread};
+
+    /// Two handlers and a drain that reads in between: nothing is lost, and no sum ever shrinks.
+    #[test]
+    fn loom_additions_beside_each_other_are_all_there_and_a_reader_never_sees_less_than_before() {
+        loom::model(|| {
+            let counters = Arc::new(Counters::new());
+            let adder = |n: u64| {
+                let counters = Arc::clone(&counters);
+                thread::spawn(move || {
+                    counters.add(Counter::Signals, n);
+                    counters.add(Counter::Overruns, 1);
+                })
+            };
+            let adders = [adder(3), adder(5)];
+            let first = counters.get(Counter::Signals);
+            let second = counters.get(Counter::Signals);
+            assert!([0, 3, 5, 8].contains(&first) && second >= first);
+            for adder in adders {
+                adder.join().unwrap();
+            }
+            assert_eq!(counters.get(Counter::Signals), 8);
+            assert_eq!(counters.get(Counter::Overruns), 2);
+        });
+    }
+}

@@ -1,0 +1,388 @@
+//! The entry point: one timer signal becomes one sample, or one counted loss.
+//!
+//! Calls made from here: `clock_gettime`, `gettid` and AsyncGetCallTrace. The first two are
+//! async-signal-safe (signal-safety(7); `gettid` is a bare system call), the third is made for it.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::block::Block;
+use crate::complete::complete;
+use crate::context_table::Lookup;
+use crate::cookie::Cookie;
+use crate::counters::Counter;
+use crate::epilogue;
+use crate::fault;
+use crate::leaf_call;
+use crate::registers::Registers;
+use crate::ring::PushError;
+use crate::sample::{self, Flags, Head};
+use crate::scratch::{Claim, DEPTH};
+use crate::shared::{self, Shared, Source};
+use crate::stubs;
+use crate::tag::{JavaThreadId, Tag};
+use crate::truncation::Truncation;
+use crate::walk::{CallFrame, CallTrace, Failure};
+
+/// `siginfo_t` of a POSIX timer: the kernel's `include/uapi/asm-generic/siginfo.h`, member `_timer`.
+#[repr(C)]
+pub struct TimerInfo {
+    /// Signal number.
+    pub signo: c_int,
+    errno: c_int,
+    /// `SI_TIMER` for a timer's signal.
+    pub code: c_int,
+    pad: c_int,
+    timer_id: c_int,
+    /// Expiries merged into this signal.
+    pub overrun: c_int,
+    /// What the timer was made with.
+    pub value: u64,
+}
+
+const _: () = assert!(
+    core::mem::offset_of!(TimerInfo, code) == 8
+        && core::mem::offset_of!(TimerInfo, overrun) == 20
+        && core::mem::offset_of!(TimerInfo, value) == 24
+        && size_of::<TimerInfo>() <= size_of::<libc::siginfo_t>()
+);
+
+/// What stood on our signal number before us: function (0 for none) and whether it takes three arguments.
+/// Written before our handler is installed. Pair: Release in `set_previous`, Acquire in `forward`.
+static PREVIOUS: AtomicU64 = AtomicU64::new(0);
+static PREVIOUS_TAKES_INFO: AtomicU32 = AtomicU32::new(0);
+
+/// Names the handler to which foreign signals go on. `action` of `SIG_DFL` or `SIG_IGN` means none.
+pub fn set_previous(action: usize, takes_info: bool) {
+    let is_function = action != libc::SIG_DFL && action != libc::SIG_IGN;
+    PREVIOUS_TAKES_INFO.store(u32::from(takes_info), Ordering::Relaxed);
+    PREVIOUS.store(
+        if is_function { action as u64 } else { 0 },
+        Ordering::Release,
+    );
+}
+
+/// The signal handler. Installed with SA_SIGINFO | SA_RESTART | SA_ONSTACK.
+///
+/// # Safety
+/// Only the kernel calls it, with the arguments of a three-argument signal handler.
+pub unsafe extern "C" fn on_signal(
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+) {
+    // SAFETY: `__errno_location` returns this thread's errno; a plain read.
+    let errno = unsafe { *libc::__errno_location() };
+    let mut ours = false;
+    if let Some(shared) = shared::get() {
+        // SAFETY: the kernel passes a whole `siginfo_t`; `TimerInfo` is its prefix by the asserts above, and
+        // `code` is read before anything that only a timer fills in.
+        let timer = unsafe { &*info.cast::<TimerInfo>() };
+        if timer.code == libc::SI_TIMER
+            && let Some(cookie) = Cookie::from_bits(timer.value)
+        {
+            ours = true;
+            // SAFETY: `context` is the kernel's, for this very interruption.
+            unsafe { on_timer(shared, cookie, timer.overrun, context) };
+        } else {
+            shared.counters.add(Counter::SignalsForeign, 1);
+        }
+    }
+    if !ours {
+        // SAFETY: the kernel's own arguments are passed on unchanged.
+        unsafe { forward(signal, info, context) };
+    }
+    // SAFETY: as above; a plain write to this thread's errno.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// # Safety
+/// The arguments are those the kernel gave for this signal.
+unsafe fn forward(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let action = PREVIOUS.load(Ordering::Acquire);
+    if action == 0 {
+        return;
+    }
+    let action = action as *const c_void;
+    if PREVIOUS_TAKES_INFO.load(Ordering::Relaxed) != 0 {
+        // SAFETY: `sigaction` returned this address as an SA_SIGINFO handler for this signal.
+        let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+            unsafe { core::mem::transmute(action) };
+        // SAFETY: as its installer promised the kernel; our arguments are the kernel's.
+        unsafe { handler(signal, info, context) };
+    } else {
+        // SAFETY: `sigaction` returned this address as a one-argument handler for this signal.
+        let handler: unsafe extern "C" fn(c_int) = unsafe { core::mem::transmute(action) };
+        // SAFETY: as above.
+        unsafe { handler(signal) };
+    }
+}
+
+/// # Safety
+/// `context` is the `ucontext_t*` of the running signal handler.
+unsafe fn on_timer(shared: &Shared, cookie: Cookie, overrun: c_int, context: *mut c_void) {
+    let overrun = u32::try_from(overrun).unwrap_or(0);
+    let periods = overrun.saturating_add(1);
+    shared.counters.add(Counter::Signals, 1);
+    shared.counters.add(Counter::Overruns, u64::from(overrun));
+    if !shared.enter() {
+        shared
+            .counters
+            .add(Counter::DroppedDisarmed, u64::from(periods));
+        return;
+    }
+    let started = now_ns();
+    // SAFETY: `gettid` takes nothing and cannot fail.
+    let os_thread = unsafe { libc::gettid() };
+    match shared.blocks.get(cookie.block) {
+        Some(block) if block.is_for(os_thread.cast_unsigned(), cookie.generation) => {
+            if block.begin_walk() {
+                // SAFETY: `block` is the calling thread's own block, so what it says of its JavaThread holds.
+                unsafe {
+                    take_sample(
+                        shared,
+                        block,
+                        os_thread.cast_unsigned(),
+                        cookie,
+                        periods,
+                        started,
+                        context,
+                    );
+                };
+                block.end_walk();
+            } else {
+                shared
+                    .counters
+                    .add(Counter::DroppedNested, u64::from(periods));
+            }
+        }
+        _ => shared
+            .counters
+            .add(Counter::SignalsStale, u64::from(periods)),
+    }
+    let took = now_ns().saturating_sub(started);
+    shared.counters.add(Counter::HandlerNs, took);
+    shared.counters.handler.add(took);
+    shared.leave();
+}
+
+/// # Safety
+/// `block` is the calling OS thread's; `context` as for `on_timer`.
+unsafe fn take_sample(
+    shared: &Shared,
+    block: &Block,
+    os_thread: u32,
+    cookie: Cookie,
+    periods: u32,
+    time_ns: u64,
+    context: *mut c_void,
+) {
+    let mut head = Head {
+        time_ns,
+        block: cookie.block,
+        generation: cookie.generation,
+        periods,
+        flags: Flags::NONE,
+        failure: Failure(0),
+        truncation: None,
+        tag: Tag::EMPTY,
+    };
+    let env = block.jni_env();
+    if env == 0 {
+        head.flags = Flags::NATIVE;
+        push(shared, &head, &[]);
+        return;
+    }
+    let running = match shared.source() {
+        Source::None => JavaThreadId::NONE,
+        Source::Mount => block.running(),
+        // SAFETY: `jni_env` is not 0, so `java_thread` is this thread's live JavaThread (`Block::set_java`).
+        Source::OwnerId => unsafe { shared.owner_id(block.java_thread()) },
+    };
+    match shared.contexts.lookup(running) {
+        Lookup::Tag(tag) => head.tag = tag,
+        Lookup::Empty => {}
+        Lookup::Busy => shared.counters.add(Counter::TagBusy, 1),
+    }
+    let Some(mut claim) = shared.scratch.claim(cookie.block.0 as usize) else {
+        fail(shared, &mut head, Failure::NO_BUFFER);
+        return;
+    };
+    let recovery = claim.recovery();
+    let frames = claim.frames_mut();
+    let mut trace = CallTrace {
+        env,
+        frames_found: 0,
+        frames: frames.as_mut_ptr(),
+    };
+    // SAFETY: `context` is the interruption's.
+    if unsafe { fault::are_blocked(context) } {
+        fail(shared, &mut head, Failure::FAULTS_BLOCKED);
+        return;
+    }
+    let is_contained = shared.is_contained();
+    let taken_down = if is_contained {
+        // SAFETY: `context` is the interruption's, faults are contained, this thread's walk has not begun.
+        unsafe { epilogue::put_up(recovery, os_thread, context) }
+    } else {
+        None
+    };
+    // SAFETY: this thread's live JavaThread, as `env` is not 0; for the rest as above.
+    let is_lost = is_contained
+        && unsafe { shared.frozen.is_in_java(block.java_thread()) }
+        && shared.frozen.layout.as_ref().is_some_and(|layout| {
+            // SAFETY: as above.
+            unsafe { leaf_call::is_lost(layout, recovery, os_thread, context) }
+        });
+    let from = context;
+    #[cfg(feature = "inject")]
+    let mut room = core::mem::MaybeUninit::uninit();
+    #[cfg(feature = "inject")]
+    // SAFETY: `context` is the interruption's.
+    let from = unsafe { crate::inject::context(from, &mut room) };
+    #[cfg(feature = "inject")]
+    {
+        trace.frames = crate::inject::frames(trace.frames);
+    }
+    // SAFETY: the walker is AsyncGetCallTrace of this JVM; `env` is this thread's own and alive; `frames` has
+    // room for DEPTH; `from` is the interruption's context.
+    let whole =
+        unsafe { recovery.walk(os_thread, shared.walker, &raw mut trace, DEPTH as i32, from) };
+    if let Some(registers) = taken_down {
+        shared.counters.add(Counter::EpiloguesWalked, 1);
+        // SAFETY: as above; the walk has ended.
+        unsafe { registers.put(context) };
+    }
+    if !whole {
+        fail(shared, &mut head, Failure::FAULTED);
+        return;
+    }
+    let mut stub = None;
+    if trace.frames_found == Failure::UNKNOWN_JAVA.0 && is_contained {
+        // SAFETY: as for the walk above, which has ended.
+        stub = unsafe { walk_from_caller(shared, &claim, os_thread, &mut trace, context) };
+    }
+    match usize::try_from(trace.frames_found) {
+        Ok(found) if found > 0 && is_lost && stub.is_none() => {
+            shared.counters.add(Counter::TruncatedMisread, 1);
+            head.truncation = Some(Truncation::Misread);
+            push(shared, &head, &[]);
+        }
+        Ok(found) if found > 0 => {
+            // SAFETY: this thread's live JavaThread, as `env` is not 0; the walk above has ended. Trust in
+            // frozen frames is won only where faults are contained.
+            let stack = unsafe {
+                complete(
+                    &shared.frozen,
+                    shared.counters,
+                    &mut claim,
+                    os_thread,
+                    block.java_thread(),
+                    Registers::of(context).map_or(0, |now| now.sp),
+                    found.min(DEPTH),
+                )
+            };
+            if stack.is_cut {
+                head.flags = Flags::CUT;
+                shared.counters.add(Counter::TruncatedDepth, 1);
+            }
+            head.truncation = stack.truncation;
+            let frames = match stub {
+                Some(stub) => lead_with(stub, claim.frames_mut(), stack.frames),
+                None => claim.frames_mut().get(..stack.frames).unwrap_or_default(),
+            };
+            push(shared, &head, frames);
+        }
+        _ => fail(shared, &mut head, Failure(trace.frames_found)),
+    }
+}
+
+/// Walks again where a stub was interrupted, from its caller; `trace` is left as it was where that fails.
+///
+/// # Safety
+/// As for a walk under the guard of `claim`; `trace` is one with room for [`DEPTH`] frames.
+unsafe fn walk_from_caller(
+    shared: &Shared,
+    claim: &Claim<'_>,
+    os_thread: u32,
+    trace: &mut CallTrace,
+    context: *mut c_void,
+) -> Option<CallFrame> {
+    let recovery = claim.recovery();
+    // SAFETY: the caller's.
+    let (stub, registers) =
+        unsafe { stubs::step_out(&shared.stubs, recovery, os_thread, context, shared.counters) }?;
+    let mut again = CallTrace { ..*trace };
+    // SAFETY: the caller's; the context has the registers that the stub's caller had.
+    let whole = unsafe {
+        recovery.walk(
+            os_thread,
+            shared.walker,
+            &raw mut again,
+            DEPTH as i32,
+            context,
+        )
+    };
+    // SAFETY: the caller's; the walk has ended.
+    unsafe { registers.put(context) };
+    if !whole || again.frames_found <= 0 {
+        return None;
+    }
+    shared.counters.add(Counter::StubsWalked, 1);
+    trace.frames_found = again.frames_found;
+    Some(stub)
+}
+
+/// The first `count` frames behind `leaf`; the oldest goes where there is no room for one more.
+fn lead_with(leaf: CallFrame, frames: &mut [CallFrame; DEPTH], count: usize) -> &[CallFrame] {
+    let kept = count.min(DEPTH - 1);
+    frames.copy_within(..kept, 1);
+    if let Some(first) = frames.first_mut() {
+        *first = leaf;
+    }
+    frames.get(..=kept).unwrap_or_default()
+}
+
+fn fail(shared: &Shared, head: &mut Head, failure: Failure) {
+    head.flags = Flags::FAILED;
+    head.failure = failure;
+    shared.counters.add(failure.counter(), 1);
+    push(shared, head, &[]);
+}
+
+fn push(shared: &Shared, head: &Head, frames: &[CallFrame]) {
+    let counter = match shared.ring.push(sample::words(frames.len()), |writer| {
+        sample::write(writer, head, frames);
+    }) {
+        Ok(()) => {
+            let kind = if head.flags.has(Flags::NATIVE) {
+                Counter::SamplesNative
+            } else if head.tag.is_empty() {
+                Counter::SamplesUntagged
+            } else {
+                Counter::SamplesTagged
+            };
+            shared.counters.add(Counter::SamplesTaken, 1);
+            shared.counters.add(kind, 1);
+            return;
+        }
+        Err(PushError::Full) => Counter::DroppedRingFull,
+        Err(PushError::Contended) => Counter::DroppedRingContended,
+    };
+    shared.counters.add(counter, u64::from(head.periods));
+}
+
+/// ns of CLOCK_MONOTONIC: the clock in which spans end as well, so both can be compared.
+#[must_use]
+pub fn now_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a valid place to write to; the clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,91 @@
+//! All of vtprof that runs inside a signal handler, and nothing else.
+//!
+//! A handler interrupts its thread anywhere: inside `malloc`, with a lock held, on a thread that is
+//! dying. So this crate is `no_std` and allocates nothing, takes no lock, reads no thread-local, formats
+//! nothing and has no path to a panic; `integration/tests/undefined_symbols.rs` holds the built library
+//! to that. Memory a handler may see is handed over once ([`shared::publish`]) and never freed.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`handler`] | the entry point: one timer signal becomes one sample, or one counted loss |
+//! | [`walk`] | the AsyncGetCallTrace ABI |
+//! | [`guard`], [`fault`] | a walk that a fault cannot end the process with |
+//! | [`registers`] | what a walk begins with |
+//! | [`epilogue`] | a method that has taken its frame down already |
+//! | [`leaf_call`] | C code that Java code has called, and whether it can be told from where |
+//! | [`complete`] | a virtual thread's whole stack, or the reason why not |
+//! | [`frozen`], [`chunk`], [`code`], [`methods`] | the walk of what it has left in the heap |
+//! | [`layout`], [`load`] | where HotSpot keeps what that walk reads, and how it is read |
+//! | [`truncation`] | why older frames are missing |
+//! | [`stubs`] | HotSpot's stubs, and who has called them |
+//! | [`scratch`] | buffers for a walk, claimed and given back |
+//! | [`sample`] | how a sample lies in the ring |
+//! | [`ring`] | hand-over to the drain thread |
+//! | [`context_table`] | which span a Java thread is in |
+//! | [`blocks`], [`block`] | what the handler knows about its OS thread |
+//! | [`cookie`] | how a timer names its block |
+//! | [`counters`] | every loss by name |
+//! | [`durations`] | how long it all took |
+//! | [`shared`] | the one root from which a handler reaches all of it |
+#![cfg_attr(not(any(test, loom)), no_std)]
+// Tests may panic and use std; the library may not.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::std_instead_of_core
+    )
+)]
+
+pub mod block;
+#[cfg(not(loom))]
+pub mod blocks;
+#[cfg(not(loom))]
+pub mod chunk;
+#[cfg(not(loom))]
+pub mod code;
+#[cfg(not(loom))]
+pub mod complete;
+pub mod context_table;
+pub mod cookie;
+pub mod counters;
+pub mod durations;
+#[cfg(not(loom))]
+pub mod epilogue;
+#[cfg(not(loom))]
+pub mod fault;
+#[cfg(not(loom))]
+pub mod frozen;
+#[cfg(not(loom))]
+pub mod guard;
+#[cfg(not(loom))]
+pub mod handler;
+#[cfg(all(feature = "inject", not(loom)))]
+pub mod inject;
+#[cfg(not(loom))]
+pub mod layout;
+#[cfg(not(loom))]
+pub mod leaf_call;
+#[cfg(not(loom))]
+pub mod load;
+#[cfg(not(loom))]
+pub mod methods;
+pub mod primitive;
+#[cfg(not(loom))]
+pub mod registers;
+pub mod ring;
+#[cfg(not(loom))]
+pub mod sample;
+#[cfg(not(loom))]
+pub mod scratch;
+#[cfg(not(loom))]
+pub mod shared;
+#[cfg(not(loom))]
+pub mod stubs;
+pub mod tag;
+#[cfg(not(loom))]
+pub mod truncation;
+#[cfg(not(loom))]
+pub mod walk;

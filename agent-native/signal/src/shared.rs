@@ -1,0 +1,193 @@
+//! The one root from which a handler reaches everything: published once, never freed, never replaced.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use crate::blocks::Blocks;
+use crate::context_table::ContextTable;
+use crate::counters::Counters;
+use crate::frozen::Frozen;
+use crate::ring::Ring;
+use crate::scratch::Scratch;
+use crate::stubs::Stubs;
+use crate::tag::JavaThreadId;
+use crate::walk::AsyncGetCallTrace;
+
+/// Who tells which Java thread runs on an OS thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Source {
+    /// Nobody: every sample is untagged.
+    None = 0,
+    /// `Block::running`, kept by the mount and unmount events.
+    Mount = 1,
+    /// `JavaThread::_monitor_owner_id`, read in the handler (JDK 24+).
+    OwnerId = 2,
+}
+
+/// Everything a handler needs.
+pub struct Shared {
+    /// Thread blocks.
+    pub blocks: &'static Blocks,
+    /// Records.
+    pub contexts: ContextTable<'static>,
+    /// Where samples go.
+    pub ring: Ring<'static>,
+    /// Walk buffers.
+    pub scratch: &'static Scratch,
+    /// Where everything is counted.
+    pub counters: &'static Counters,
+    /// The stack walker.
+    pub walker: AsyncGetCallTrace,
+    /// Byte offset of `_monitor_owner_id` (int64) in a `JavaThread`; meaningful for [`Source::OwnerId`].
+    pub owner_id_offset: usize,
+    /// What completes stacks.
+    pub frozen: Frozen,
+    /// Stubs, once they are known.
+    pub stubs: Stubs,
+    /// Pair: Release in `set_source`, Acquire in `source`.
+    source: AtomicU32,
+    /// 1 while samples are taken. SeqCst with `active`: see `disarm`.
+    armed: AtomicU32,
+    /// Handlers between `enter` and `leave`.
+    active: AtomicU64,
+    /// 1 while a fault of the handler's own reads is contained. Relaxed: nothing is published through it.
+    contained: AtomicU32,
+}
+
+impl Shared {
+    /// Disarmed, with no source of identity.
+    #[must_use]
+    #[expect(clippy::too_many_arguments, reason = "one for each part of the root")]
+    pub const fn new(
+        blocks: &'static Blocks,
+        contexts: ContextTable<'static>,
+        ring: Ring<'static>,
+        scratch: &'static Scratch,
+        counters: &'static Counters,
+        walker: AsyncGetCallTrace,
+        owner_id_offset: usize,
+        frozen: Frozen,
+    ) -> Self {
+        Self {
+            blocks,
+            contexts,
+            ring,
+            scratch,
+            counters,
+            walker,
+            owner_id_offset,
+            frozen,
+            stubs: Stubs::new(),
+            source: AtomicU32::new(Source::None as u32),
+            armed: AtomicU32::new(0),
+            active: AtomicU64::new(0),
+            contained: AtomicU32::new(0),
+        }
+    }
+
+    /// Which source is in force.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        match self.source.load(Ordering::Acquire) {
+            1 => Source::Mount,
+            2 => Source::OwnerId,
+            _ => Source::None,
+        }
+    }
+
+    /// Changes the source. Both must be right while it changes.
+    pub fn set_source(&self, source: Source) {
+        self.source.store(source as u32, Ordering::Release);
+    }
+
+    /// Whether a fault of the handler's own reads is contained: nothing is read that may fault where it is not.
+    #[must_use]
+    pub fn is_contained(&self) -> bool {
+        self.contained.load(Ordering::Relaxed) != 0
+    }
+
+    /// Says whether it is.
+    pub fn set_contained(&self, is_contained: bool) {
+        self.contained
+            .store(u32::from(is_contained), Ordering::Relaxed);
+    }
+
+    /// Samples are taken from now on.
+    pub fn arm(&self) {
+        self.armed.store(1, Ordering::SeqCst);
+    }
+
+    /// No handler begins a sample from now on; those that have begun are told by [`Shared::active`].
+    ///
+    /// `enter` adds to `active` and then reads `armed`; this stores `armed` and the caller then reads
+    /// `active`. With SeqCst one of the two sees the other, so `active` = 0 afterwards means that no handler
+    /// is inside and none will be.
+    pub fn disarm(&self) {
+        self.armed.store(0, Ordering::SeqCst);
+    }
+
+    /// Whether samples are taken.
+    #[must_use]
+    pub fn is_armed(&self) -> bool {
+        self.armed.load(Ordering::SeqCst) != 0
+    }
+
+    /// Handlers inside now.
+    #[must_use]
+    pub fn active(&self) -> u64 {
+        self.active.load(Ordering::SeqCst)
+    }
+
+    /// Begins a sample; `false` when disarmed (nothing to leave then).
+    #[must_use]
+    pub fn enter(&self) -> bool {
+        self.active.fetch_add(1, Ordering::SeqCst);
+        if !self.is_armed() {
+            self.leave();
+            return false;
+        }
+        true
+    }
+
+    /// Ends what `enter` began.
+    pub fn leave(&self) {
+        self.active.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Thread id in force on the thread whose `JavaThread` lies at `java_thread`, by its own field.
+    ///
+    /// # Safety
+    /// `java_thread` is the live `JavaThread` of the calling OS thread, and `owner_id_offset` is right for
+    /// this JVM (VMStructs entry `JavaThread::_monitor_owner_id`).
+    #[must_use]
+    pub unsafe fn owner_id(&self, java_thread: u64) -> JavaThreadId {
+        let field = (java_thread as usize).wrapping_add(self.owner_id_offset) as *const i64;
+        // SAFETY: by the contract above the field lies inside a live object; it is an aligned int64 that
+        // only this OS thread writes (`JavaThread::set_monitor_owner_id` at mount and unmount). Volatile,
+        // since the interrupted code may be about to change it.
+        JavaThreadId(unsafe { field.read_volatile() })
+    }
+}
+
+/// Pair: Release in `publish`, Acquire in `get`.
+static SHARED: AtomicPtr<Shared> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Publishes the root, once; `false` when there is one already.
+pub fn publish(shared: &'static Shared) -> bool {
+    SHARED
+        .compare_exchange(
+            core::ptr::null_mut(),
+            core::ptr::from_ref(shared).cast_mut(),
+            Ordering::Release,
+            Ordering::Relaxed,
+        )
+        .is_ok()
+}
+
+/// The root, once published. Async-signal-safe.
+#[must_use]
+pub fn get() -> Option<&'static Shared> {
+    let shared = SHARED.load(Ordering::Acquire);
+    // SAFETY: only `publish` stores here, and it stores a `&'static Shared`.
+    unsafe { shared.as_ref() }
+}

@@ -1,0 +1,307 @@
+//! From records of the ring, and samples of events, to sums of a window, with each tag checked against the book
+//! of open spans.
+
+use std::sync::Arc;
+
+use vtprof_profile::kind::Kind;
+use vtprof_signal::cookie::{BlockIndex, Generation};
+use vtprof_signal::counters::{Counter, Counters};
+use vtprof_signal::handler::now_ns;
+use vtprof_signal::sample;
+use vtprof_signal::shared::Shared;
+use vtprof_signal::tag::Tag;
+
+use crate::aggregate::by_kind::ByKind;
+use crate::aggregate::frames;
+use crate::aggregate::tally::Tally;
+use crate::aggregate::weight::Weight;
+use crate::aggregate::window::{Bounds, Kept, Window};
+use crate::events::queue::EventSamples;
+use crate::events::sample::EventSample;
+use crate::events::state::State;
+use crate::jvm::redefinitions::Redefinitions;
+use crate::spans::book::{SpanBook, Verdict};
+use crate::spans::ended::{self, EndedSpans};
+use crate::spans::event::{SpanEvent, SpanEvents};
+use crate::spans::names::RootNames;
+use crate::symbolize::symbolizer::{MethodSource, Symbolizer};
+use crate::threads::registry::Registry;
+
+/// Records read from the ring, and samples of each kind of event, before span reports are looked at again.
+const BATCH: usize = 2_048;
+
+/// Label of a thread that has none.
+const NO_LABEL: &str = "?";
+
+/// See the module. Used by the drain thread alone.
+pub struct Recorder {
+    shared: &'static Shared,
+    counters: &'static Counters,
+    registry: &'static Registry,
+    events: &'static SpanEvents,
+    event_samples: &'static EventSamples,
+    redefinitions: &'static Redefinitions,
+    /// Names and lines.
+    pub symbolizer: Symbolizer,
+    /// Open spans.
+    book: SpanBook,
+    /// Names of roots.
+    pub names: RootNames,
+    /// Ended spans of this window.
+    pub ended: EndedSpans,
+    /// The sums.
+    windows: ByKind<Window>,
+    /// When the oldest sample in them was taken, ns of CLOCK_MONOTONIC; `u64::MAX` without one.
+    oldest_ns: u64,
+    words: Vec<u64>,
+    /// Where each record of the batch ends in `words`.
+    ends: Vec<usize>,
+    /// Samples of events of the batch.
+    batch: Vec<EventSample>,
+    locations: Vec<frames::Location>,
+}
+
+impl Recorder {
+    pub fn new(
+        shared: &'static Shared,
+        registry: &'static Registry,
+        events: &'static SpanEvents,
+        event_samples: &'static EventSamples,
+        redefinitions: &'static Redefinitions,
+    ) -> Self {
+        Self {
+            shared,
+            counters: shared.counters,
+            registry,
+            events,
+            event_samples,
+            redefinitions,
+            symbolizer: Symbolizer::new(),
+            book: SpanBook::default(),
+            names: RootNames::default(),
+            ended: EndedSpans::new(ended::BOUND),
+            windows: new_windows(),
+            oldest_ns: u64::MAX,
+            words: Vec::new(),
+            ends: Vec::new(),
+            batch: Vec::new(),
+            locations: Vec::new(),
+        }
+    }
+
+    /// Empties the ring, and the queues of samples of events.
+    pub fn drain(&mut self, source: &impl MethodSource) {
+        let resting = self.registry.begin_drain();
+        // Of each kind as many as can have been there when this began, so that events that keep coming do not
+        // hold the window up.
+        let mut left = self.event_samples.capacity();
+        loop {
+            let more_records = self.read_batch();
+            let more_events = self.read_events(&mut left);
+            let more = more_records || more_events;
+            // Samples first, reports second: each span a sample names was reported before the sample was
+            // taken, so its start is in the queue by now.
+            self.read_reports();
+            // Those that had begun when a sample was taken are told by now.
+            for step in self.redefinitions.take() {
+                self.symbolizer.redefine(step, now_ns());
+            }
+            self.book_batch(source);
+            self.book_events(source);
+            if !more {
+                break;
+            }
+        }
+        self.registry.end_drain(resting);
+        self.book.expire(now_ns());
+        self.symbolizer.expire(now_ns());
+        let unresolved = std::mem::take(&mut self.symbolizer.unresolved);
+        self.counters.add(Counter::NamesUnresolved, unresolved);
+    }
+
+    fn read_batch(&mut self) -> bool {
+        self.words.clear();
+        self.ends.clear();
+        while self.ends.len() < BATCH {
+            let words = &mut self.words;
+            if !self.shared.ring.pop(|word| words.push(word)) {
+                return false;
+            }
+            self.ends.push(self.words.len());
+        }
+        true
+    }
+
+    /// Whether there may be more that is to be read in this drain; `left` of each kind, at the most.
+    fn read_events(&mut self, left: &mut usize) -> bool {
+        let most = BATCH.min(*left);
+        *left -= most;
+        let mut more = false;
+        for kind in Kind::ALL {
+            let before = self.batch.len();
+            let samples = std::iter::from_fn(|| self.event_samples.pop(kind));
+            self.batch.extend(samples.take(most));
+            more |= self.batch.len() - before == most;
+        }
+        more && *left > 0
+    }
+
+    fn read_reports(&mut self) {
+        // Bounded by the queue's size, so that reports that keep coming do not hold the samples up.
+        for _ in 0..crate::spans::event::CAPACITY {
+            match self.events.pop() {
+                Some(event) => self.report(event),
+                None => break,
+            }
+        }
+        if self.events.take_ends_dropped() {
+            self.book.forget_open();
+            self.names.lose_open();
+        }
+    }
+
+    fn report(&mut self, event: SpanEvent) {
+        match event {
+            SpanEvent::Started {
+                span,
+                root,
+                root_name,
+            } => {
+                if !self.book.start(span) {
+                    self.counters.add(Counter::SpanStartsDropped, 1);
+                }
+                if let Some(name) = root_name {
+                    self.names.provisional(root, &name);
+                }
+            }
+            SpanEvent::Ended { at_ns, record } => {
+                self.book.end(record.span.0, at_ns);
+                if record.is_local_root() {
+                    self.names.finalize(record.span.0, &record.name);
+                }
+                if !self.ended.add(*record) {
+                    self.counters.add(Counter::SpansLeftOut, 1);
+                }
+            }
+            SpanEvent::Lost { span } => {
+                self.book.lose(span);
+                self.names.lose(span);
+            }
+        }
+    }
+
+    fn book_batch(&mut self, source: &impl MethodSource) {
+        let mut start = 0;
+        for i in 0..self.ends.len() {
+            let end = self.ends[i];
+            let record = &self.words[start..end];
+            start = end;
+            let Some((head, frames)) = sample::read(record) else {
+                continue;
+            };
+            let tally = Tally::of(Kind::Cpu);
+            let tag = checked_tag(&self.book, self.counters, tally, head.tag, head.time_ns);
+            let thread = label(self.registry, head.block, head.generation);
+            let truncation = frames::locations(
+                &head,
+                frames,
+                &thread,
+                &mut self.symbolizer,
+                source,
+                &mut self.locations,
+            );
+            if let Some(reason) = truncation {
+                self.counters.add(reason.counter(), 1);
+            }
+            self.oldest_ns = self.oldest_ns.min(head.time_ns);
+            let weight = Weight::of_periods(head.periods);
+            let window = &mut self.windows[Kind::Cpu];
+            if window.add(&self.locations, &thread, tag, None, weight) == Kept::Folded {
+                self.counters.add(tally.store_full, u64::from(head.periods));
+            }
+        }
+    }
+
+    fn book_events(&mut self, source: &impl MethodSource) {
+        for sample in self.batch.drain(..) {
+            let head = &sample.head;
+            let tally = Tally::of(head.kind);
+            let tag = checked_tag(&self.book, self.counters, tally, head.tag, head.time_ns);
+            let thread = head.place.map_or_else(
+                || Arc::from(NO_LABEL),
+                |place| label(self.registry, place.block, place.generation),
+            );
+            let truncation =
+                frames::of_event(&sample, &mut self.symbolizer, source, &mut self.locations);
+            if let Some(reason) = truncation {
+                self.counters.add(reason.counter(), 1);
+            }
+            if head.is_cut {
+                self.counters.add(tally.cut, 1);
+            }
+            self.oldest_ns = self.oldest_ns.min(head.time_ns);
+            let state = head.state.or_else(|| state_of(head.kind, &self.locations));
+            let window = &mut self.windows[head.kind];
+            if window.add(&self.locations, &thread, tag, state, head.weight) == Kept::Folded {
+                self.counters.add(tally.store_full, 1);
+            }
+        }
+    }
+
+    /// Whether a span is open now, as far as the reports have been read.
+    pub fn is_open(&self, span: u64) -> bool {
+        self.book.verdict(span, now_ns()) == Verdict::Open
+    }
+
+    /// Whether no window has a sample.
+    pub fn is_empty(&self) -> bool {
+        self.windows.iter().all(|(_, window)| window.samples() == 0)
+    }
+
+    /// How long before `start_ns`, when the windows began, their oldest sample was taken, ns: samples that this
+    /// thread was kept from reading in their own window are in the next.
+    pub fn late_ns(&self, start_ns: u64) -> u64 {
+        start_ns.saturating_sub(self.oldest_ns)
+    }
+
+    /// Begins the next window of each kind and returns those that closed.
+    pub fn next_windows(&mut self) -> ByKind<Window> {
+        self.oldest_ns = u64::MAX;
+        std::mem::replace(&mut self.windows, new_windows())
+    }
+}
+
+fn new_windows() -> ByKind<Window> {
+    ByKind::new(|kind| Window::new(Bounds::of(kind)))
+}
+
+/// `tag`, if its span was open at `time_ns`.
+fn checked_tag(book: &SpanBook, counters: &Counters, tally: Tally, tag: Tag, time_ns: u64) -> Tag {
+    if tag.is_empty() {
+        return Tag::EMPTY;
+    }
+    let counter = match book.verdict(tag.span, time_ns) {
+        Verdict::Open => return tag,
+        Verdict::Ended => tally.span_ended,
+        Verdict::Unknown => tally.span_unknown,
+    };
+    counters.add(counter, 1);
+    Tag::EMPTY
+}
+
+/// Text of the kind's label, told from the frames.
+fn state_of(kind: Kind, locations: &[frames::Location]) -> Option<&'static str> {
+    match kind {
+        Kind::Blocked => Some(State::of(locations).name()),
+        Kind::Cpu | Kind::Alloc => None,
+    }
+}
+
+fn label(registry: &Registry, block: BlockIndex, generation: Generation) -> Arc<str> {
+    registry
+        .label(block, generation)
+        .unwrap_or_else(|| Arc::from(NO_LABEL))
+}
+
+#[cfg(test)]
+pub(super) mod tests;

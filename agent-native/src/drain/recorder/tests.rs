@@ -1,0 +1,395 @@
+//! A recorder without a JVM: samples are pushed by hand.
+
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use vtprof_signal::blocks::Blocks;
+use vtprof_signal::context_table::{ContextTable, Slot};
+use vtprof_signal::cookie::Cookie;
+use vtprof_signal::frozen::{Frozen, Marks};
+use vtprof_signal::ring::Ring;
+use vtprof_signal::sample::{Flags, Head};
+use vtprof_signal::scratch::Scratch;
+use vtprof_signal::tag::JavaThreadId;
+use vtprof_signal::walk::{CallFrame, CallTrace, Failure};
+
+use super::*;
+use crate::aggregate::window::STORE_FULL;
+use crate::events::queue;
+use crate::events::sample::EventHead;
+use crate::symbolize::symbolizer::{Function, MethodDescription};
+use crate::threads::registry::JavaIdentity;
+use crate::threads::timer::{OsThreadId, Pace};
+
+/// Too large for a test's stack; no walk is made.
+static SCRATCH: Scratch = Scratch::new();
+
+struct Names;
+
+impl MethodSource for Names {
+    fn describe(&self, method: u64) -> Option<MethodDescription> {
+        (method < 100).then(|| MethodDescription {
+            class_signature: "LShop;".into(),
+            name: format!("m{method}"),
+            file: "Shop.java".into(),
+            lines: vec![(0, 10), (5, 11)],
+        })
+    }
+
+    fn is_changing(&self, _: u64) -> bool {
+        false
+    }
+}
+
+unsafe extern "C" fn no_walk(_: *mut CallTrace, _: i32, _: *mut c_void) {}
+
+fn leaked<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+struct Bench {
+    shared: &'static Shared,
+    registry: &'static Registry,
+    spans: &'static SpanEvents,
+    samples: &'static EventSamples,
+    recorder: Recorder,
+}
+
+fn bench() -> Bench {
+    let counters: &'static Counters = leaked(Counters::new());
+    let blocks: &'static Blocks = leaked(Blocks::new());
+    let slots: Vec<_> = (0..64).map(|_| Slot::new()).collect();
+    let words: Vec<_> = (0..1 << 16).map(|_| AtomicU64::new(0)).collect();
+    let shared = leaked(Shared::new(
+        blocks,
+        ContextTable::new(slots.leak()).unwrap(),
+        Ring::new(words.leak()).unwrap(),
+        &SCRATCH,
+        counters,
+        no_walk,
+        0,
+        Frozen::new(Marks::default(), None),
+    ));
+    // An hour: no signal comes while a test runs.
+    let registry = leaked(Registry::new(
+        blocks,
+        counters,
+        libc::SIGRTMIN(),
+        Pace::Cpu,
+        Duration::from_secs(3600),
+    ));
+    let bounds = queue::Bounds {
+        samples: 3 * BATCH,
+        frames: 1 << 20,
+    };
+    let spans = leaked(SpanEvents::new(counters));
+    let samples = leaked(EventSamples::new(|_| true, bounds, counters));
+    let redefinitions = leaked(Redefinitions::default());
+    Bench {
+        shared,
+        registry,
+        spans,
+        samples,
+        recorder: Recorder::new(shared, registry, spans, samples, redefinitions),
+    }
+}
+
+impl Bench {
+    fn cpu(&self, tag: Tag, periods: u32) {
+        let head = Head {
+            time_ns: now_ns(),
+            block: BlockIndex(0),
+            generation: Generation(0),
+            periods,
+            flags: Flags::NONE,
+            failure: Failure(0),
+            truncation: None,
+            tag,
+        };
+        let frames = [CallFrame { bci: 0, method: 1 }];
+        self.shared
+            .ring
+            .push(sample::words(1), |w| sample::write(w, &head, &frames))
+            .unwrap();
+    }
+
+    fn event(&self, head: EventHead) {
+        let frames = [(6, 2), (-1, 3)];
+        let frames = frames.into_iter();
+        self.samples
+            .push(head, frames.map(|(bci, method)| CallFrame { bci, method }));
+    }
+
+    fn counts<const N: usize>(&self, counters: [Counter; N]) -> [u64; N] {
+        counters.map(|counter| self.shared.counters.get(counter))
+    }
+}
+
+fn head(kind: Kind, tag: Tag) -> EventHead {
+    EventHead {
+        kind,
+        time_ns: now_ns(),
+        tag,
+        place: None,
+        leaf_class: None,
+        weight: Weight {
+            count: 1.5,
+            amount: 1000.25,
+        },
+        state: None,
+        is_cut: false,
+    }
+}
+
+/// Of a local root.
+pub fn tag(span: u64) -> Tag {
+    Tag {
+        trace_hi: 1,
+        trace_lo: 1,
+        span,
+        root: span,
+    }
+}
+
+fn started(span: u64) -> SpanEvent {
+    SpanEvent::Started {
+        span,
+        root: span,
+        root_name: None,
+    }
+}
+
+/// Stack, thread, span and state of each sum, with the sum.
+type Row = (String, String, u64, Option<&'static str>, Weight);
+
+fn rows(window: &Window) -> Vec<Row> {
+    let full = Arc::new(Function {
+        name: STORE_FULL.into(),
+        file: String::new(),
+    });
+    let mut rows = Vec::new();
+    window.for_each(&full, |entry| {
+        let frames = entry.stack.iter();
+        let names: Vec<_> = frames
+            .map(|l| format!("{}:{}", l.function.name, l.line))
+            .collect();
+        rows.push((
+            names.join(" < "),
+            entry.thread.to_owned(),
+            entry.tag.span,
+            entry.state,
+            entry.sum,
+        ));
+    });
+    rows
+}
+
+#[test]
+fn each_kind_is_summed_for_itself_under_the_label_of_its_thread() {
+    let mut bench = bench();
+    let identity = JavaIdentity {
+        jni_env: 8,
+        java_thread: 16,
+        thread: JavaThreadId(1),
+    };
+    let me = OsThreadId::current();
+    let seat = bench.registry.add_java(me, identity, "pool-7").unwrap();
+    bench.spans.push(started(5));
+    bench.cpu(tag(5), 4);
+    for state in ["lock", "sleep", "lock"] {
+        bench.event(EventHead {
+            state: Some(state),
+            place: Some(seat.cookie),
+            ..head(Kind::Blocked, tag(5))
+        });
+    }
+    bench.event(EventHead {
+        leaf_class: Some(Arc::from("[B")),
+        is_cut: true,
+        ..head(Kind::Alloc, tag(5))
+    });
+    bench.recorder.drain(&Names);
+    assert!(!bench.recorder.is_empty());
+    let windows = bench.recorder.next_windows();
+    assert!(bench.recorder.is_empty());
+
+    let weight = |count, amount| Weight { count, amount };
+    assert_eq!(
+        rows(&windows[Kind::Cpu]),
+        [(
+            "Shop.m1:10".into(),
+            "?".into(),
+            5,
+            None,
+            Weight::of_periods(4)
+        )]
+    );
+    let stack = "Shop.m2:11 < Shop.m3:0";
+    assert_eq!(
+        rows(&windows[Kind::Alloc]),
+        [(
+            format!("byte[]:0 < {stack} < [truncated: depth]:0"),
+            "?".into(),
+            5,
+            None,
+            weight(1.5, 1000.25)
+        )]
+    );
+    let blocked = |state, sum| (stack.into(), "pool-N".into(), 5, Some(state), sum);
+    assert_eq!(
+        rows(&windows[Kind::Blocked]),
+        [
+            blocked("lock", weight(3.0, 2000.5)),
+            blocked("sleep", weight(1.5, 1000.25))
+        ]
+    );
+    let counts = bench.counts([
+        Counter::AllocTaken,
+        Counter::AllocCut,
+        Counter::BlockedTaken,
+        Counter::BlockedCut,
+        Counter::TruncatedDepth,
+    ]);
+    assert_eq!(counts, [1, 1, 3, 0, 0]);
+}
+
+#[test]
+fn a_sample_of_an_event_carries_its_tag_only_if_its_span_was_open_then() {
+    let mut bench = bench();
+    bench.spans.push(started(5));
+    bench.event(head(Kind::Alloc, tag(5)));
+    let before = now_ns();
+    let ended = vtprof_profile::spans::SpanRecord {
+        trace: vtprof_profile::ids::TraceId::from_halves(1, 1),
+        span: vtprof_profile::ids::SpanId(5),
+        parent: None,
+        local_root: vtprof_profile::ids::SpanId(5),
+        name: "GET /".into(),
+        kind: vtprof_profile::spans::SpanKind::Server,
+        start_unix_nanos: 1,
+        end_unix_nanos: 2,
+        status: vtprof_profile::spans::SpanStatus::Unset,
+    };
+    bench.spans.push(SpanEvent::Ended {
+        at_ns: before,
+        record: Box::new(ended),
+    });
+    for kind in [Kind::Alloc, Kind::Blocked] {
+        bench.event(EventHead {
+            time_ns: before + 1,
+            ..head(kind, tag(5))
+        });
+        bench.event(head(kind, tag(6)));
+        bench.event(head(kind, Tag::EMPTY));
+    }
+    bench.recorder.drain(&Names);
+    let windows = bench.recorder.next_windows();
+    let spans = |kind: Kind| -> Vec<_> {
+        rows(&windows[kind])
+            .iter()
+            .map(|row| (row.2, row.4.count))
+            .collect()
+    };
+    assert_eq!(spans(Kind::Alloc), [(0, 4.5), (5, 1.5)]);
+    assert_eq!(spans(Kind::Blocked), [(0, 4.5)]);
+    let counts = bench.counts([
+        Counter::AllocSpanEnded,
+        Counter::AllocSpanUnknown,
+        Counter::BlockedSpanEnded,
+        Counter::BlockedSpanUnknown,
+        Counter::TagEnded,
+        Counter::TagUnknown,
+    ]);
+    assert_eq!(counts, [1, 1, 1, 1, 0, 0]);
+}
+
+#[test]
+fn a_method_that_jvmti_tells_nothing_of_is_a_named_frame() {
+    let mut bench = bench();
+    let frames = [200, 0].map(|method| CallFrame { bci: 0, method });
+    bench
+        .samples
+        .push(head(Kind::Alloc, Tag::EMPTY), frames.into_iter());
+    bench.recorder.drain(&Names);
+    let windows = bench.recorder.next_windows();
+    assert_eq!(
+        rows(&windows[Kind::Alloc])[0].0,
+        "[unloaded method]:0 < [unknown method]:0"
+    );
+    assert_eq!(bench.counts([Counter::NamesUnresolved]), [2]);
+}
+
+#[test]
+fn one_drain_takes_out_all_that_was_there() {
+    let mut bench = bench();
+    let all = 3 * BATCH;
+    for _ in 0..all + 1 {
+        bench.event(head(Kind::Alloc, Tag::EMPTY));
+        bench.event(head(Kind::Blocked, Tag::EMPTY));
+    }
+    for _ in 0..10 {
+        bench.cpu(Tag::EMPTY, 1);
+    }
+    bench.recorder.drain(&Names);
+    let windows = bench.recorder.next_windows();
+    let taken = windows.iter().map(|(_, window)| window.samples());
+    assert_eq!(taken.collect::<Vec<_>>(), [10, all as u64, all as u64]);
+    assert_eq!(
+        bench.counts([Counter::AllocQueueFull, Counter::BlockedQueueFull]),
+        [1, 1]
+    );
+}
+
+#[test]
+fn a_window_that_is_full_keeps_what_a_sample_stands_for_and_counts_it_under_its_kind() {
+    let mut bench = bench();
+    bench.recorder.windows[Kind::Alloc] = Window::new(Bounds {
+        entries: 1,
+        ..Bounds::of(Kind::Alloc)
+    });
+    for (class, times) in [("LA;", 2), ("LB;", 3)] {
+        for _ in 0..times {
+            bench.event(EventHead {
+                leaf_class: Some(Arc::from(class)),
+                ..head(Kind::Alloc, Tag::EMPTY)
+            });
+        }
+    }
+    bench.recorder.drain(&Names);
+    let windows = bench.recorder.next_windows();
+    assert_eq!(windows[Kind::Alloc].whole().count, 7.5);
+    assert_eq!(rows(&windows[Kind::Alloc])[1].0, "[stack store full]:0");
+    assert_eq!(
+        bench.counts([Counter::AllocStoreFull, Counter::DroppedStoreFull]),
+        [3, 0]
+    );
+}
+
+#[test]
+fn a_sample_of_another_life_of_its_block_has_no_label() {
+    let mut bench = bench();
+    bench.event(EventHead {
+        place: Some(Cookie {
+            block: BlockIndex(3),
+            generation: Generation(9),
+        }),
+        ..head(Kind::Alloc, Tag::EMPTY)
+    });
+    bench.recorder.drain(&Names);
+    let windows = bench.recorder.next_windows();
+    assert_eq!(rows(&windows[Kind::Alloc])[0].1, "?");
+}
+
+#[test]
+fn a_window_says_by_how_much_its_oldest_sample_came_late_and_the_next_begins_anew() {
+    let mut bench = bench();
+    let before = now_ns();
+    bench.cpu(Tag::EMPTY, 1);
+    bench.recorder.drain(&Names);
+    let late = bench.recorder.late_ns(before + 10_000_000_000);
+    assert!((1..=10_000_000_000).contains(&late), "{late}");
+    assert_eq!(bench.recorder.late_ns(before), 0);
+    bench.recorder.next_windows();
+    assert_eq!(bench.recorder.late_ns(before + 10_000_000_000), 0);
+}

@@ -1,0 +1,126 @@
+//! From the thread that took a sample in an event to the drain: a bounded queue for each kind that is on.
+//!
+//! Any thread of the application pushes, in a JVMTI callback; the drain alone pops. No lock is taken. One queue a
+//! kind, so that a flood of one does not push out another, and none for a kind that is off. Bounded by samples
+//! and by what they hold: where there is no room the newest is dropped, before memory is taken for it, and
+//! counted.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crossbeam_queue::ArrayQueue;
+use vtprof_profile::kind::Kind;
+use vtprof_signal::counters::Counters;
+use vtprof_signal::walk::CallFrame;
+
+use super::sample::{EventHead, EventSample};
+use crate::aggregate::by_kind::ByKind;
+use crate::aggregate::tally::Tally;
+
+/// Bounds of a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Samples: at one drain in 50 ms, 320,000 a second.
+    pub samples: usize,
+    /// Frames of all of them; 16 bytes of a class's signature count as one.
+    pub frames: usize,
+}
+
+impl Bounds {
+    /// 2 MiB of samples and 16 MiB of frames a kind, as long as the drain is busy with a file for some seconds.
+    pub const DEFAULT: Self = Self {
+        samples: 1 << 14,
+        frames: 1 << 20,
+    };
+}
+
+struct Lane {
+    queue: ArrayQueue<EventSample>,
+    /// Frames in the queue, and those about to be. Relaxed: a bound; the queue hands the samples over.
+    frames: AtomicUsize,
+}
+
+/// See the module.
+pub struct EventSamples {
+    lanes: ByKind<Option<Lane>>,
+    bounds: Bounds,
+    counters: &'static Counters,
+}
+
+impl EventSamples {
+    /// Queues for the kinds that are on.
+    pub fn new(is_on: impl Fn(Kind) -> bool, bounds: Bounds, counters: &'static Counters) -> Self {
+        let lane = |kind| {
+            (kind != Kind::Cpu && is_on(kind)).then(|| Lane {
+                queue: ArrayQueue::new(bounds.samples),
+                frames: AtomicUsize::new(0),
+            })
+        };
+        Self {
+            lanes: ByKind::new(lane),
+            bounds,
+            counters,
+        }
+    }
+
+    /// Adds a sample; from any thread. Takes no lock, and memory for the frames only where there is room. A kind
+    /// that is off has none.
+    pub fn push(&self, head: EventHead, frames: impl ExactSizeIterator<Item = CallFrame>) {
+        let tally = Tally::of(head.kind);
+        let is_taken = self.lanes[head.kind].as_ref().is_some_and(|lane| {
+            let size = size(&head, frames.len());
+            if lane.queue.is_full() || !lane.reserve(size, self.bounds.frames) {
+                return false;
+            }
+            let sample = EventSample {
+                head,
+                frames: frames.collect(),
+            };
+            let pushed = lane.queue.push(sample).is_ok();
+            if !pushed {
+                lane.frames.fetch_sub(size, Ordering::Relaxed);
+            }
+            pushed
+        });
+        let counter = if is_taken {
+            tally.taken
+        } else {
+            tally.queue_full
+        };
+        self.counters.add(counter, 1);
+    }
+
+    /// Takes the oldest sample of a kind.
+    pub fn pop(&self, kind: Kind) -> Option<EventSample> {
+        let lane = self.lanes[kind].as_ref()?;
+        let sample = lane.queue.pop()?;
+        let size = size(&sample.head, sample.frames.len());
+        lane.frames.fetch_sub(size, Ordering::Relaxed);
+        Some(sample)
+    }
+
+    /// Samples that a queue holds at the most.
+    pub fn capacity(&self) -> usize {
+        self.bounds.samples
+    }
+}
+
+impl Lane {
+    /// Takes room for that many frames, if there is.
+    fn reserve(&self, frames: usize, bound: usize) -> bool {
+        let taken = self
+            .frames
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
+                held.checked_add(frames).filter(|held| *held <= bound)
+            });
+        taken.is_ok()
+    }
+}
+
+/// What a sample takes, in frames.
+fn size(head: &EventHead, frames: usize) -> usize {
+    let name = head.leaf_class.as_ref().map_or(0, |name| name.len());
+    frames + name.div_ceil(size_of::<CallFrame>())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! What a profile says of itself, as `key=value` comments: who made it, how, what it lost, what it cost.
+//!
+//! Few lines, since `go tool pprof` prints all of them, of all windows, above its tables: a line of facts that
+//! all windows share, one of this window's, one of its counters.
+
+use vtprof_signal::counters::{Counter, Counters};
+use vtprof_signal::durations::Counts;
+
+/// What is known of the process for the whole run.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// `java.vm.name` and version.
+    pub jvm: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Whether signals come by the wall clock (option `stress`).
+    pub is_stress: bool,
+}
+
+/// What is known of one window.
+#[derive(Clone, Debug, Default)]
+pub struct WindowFacts {
+    /// `mount` or `sample`, and why.
+    pub strategy: String,
+    /// Period asked for, ns.
+    pub period_ns: u64,
+    /// CPU time of the process, ns.
+    pub process_cpu_ns: u64,
+    /// CPU time in samples, ns.
+    pub sampled_cpu_ns: u64,
+    /// CPU time of the agent's own thread, ns.
+    pub agent_cpu_ns: u64,
+    /// How long before the window its oldest sample was taken, ns.
+    pub late_ns: u64,
+    /// Memory the agent holds, bytes.
+    pub heap_bytes: usize,
+    /// Methods whose names and lines are remembered.
+    pub methods: usize,
+    /// Methods of classes that are there, or were when last looked for.
+    pub methods_noted: usize,
+}
+
+/// The counters at the end of the window before.
+pub struct Snapshot {
+    values: [u64; Counter::ALL.len()],
+    handler: Counts,
+    completion: Counts,
+}
+
+impl Snapshot {
+    /// The counters before anything was counted.
+    pub const ZERO: Self = Self {
+        values: [0; Counter::ALL.len()],
+        handler: Counts::NONE,
+        completion: Counts::NONE,
+    };
+
+    /// The counters now.
+    #[must_use]
+    pub fn of(counters: &Counters) -> Self {
+        Self {
+            values: std::array::from_fn(|i| counters.get(Counter::ALL[i])),
+            handler: counters.handler.counts(),
+            completion: counters.completion.counts(),
+        }
+    }
+
+    /// What was added since.
+    #[must_use]
+    pub fn since(&self, earlier: &Self, counter: Counter) -> u64 {
+        self.values[counter as usize].saturating_sub(earlier.values[counter as usize])
+    }
+
+    /// Medians and 99th percentiles of the handler's and of completions' time since, as the line has them.
+    fn times_since(&self, earlier: &Self) -> String {
+        let mut text = String::new();
+        for (name, now, before) in [
+            ("handler", &self.handler, &earlier.handler),
+            ("completion", &self.completion, &earlier.completion),
+        ] {
+            let counts = now.since(before);
+            for (quantile, per_mille) in [("median", 500), ("p99", 990)] {
+                if let Some(ns) = counts.quantile_ns(per_mille) {
+                    text.push_str(&format!(" {name}.{quantile}_ns={ns}"));
+                }
+            }
+        }
+        text
+    }
+}
+
+/// The comments of a window. Counters at zero are left out; the line says so.
+#[must_use]
+pub fn lines(
+    facts: &Facts,
+    window: &WindowFacts,
+    now: &Snapshot,
+    earlier: &Snapshot,
+) -> Vec<String> {
+    let signals = now.since(earlier, Counter::Signals);
+    let expiries = signals + now.since(earlier, Counter::Overruns);
+    let achieved = window
+        .period_ns
+        .saturating_mul(expiries)
+        .checked_div(signals)
+        .unwrap_or(window.period_ns);
+    let counted: Vec<_> = Counter::ALL
+        .iter()
+        .map(|counter| (counter.name(), now.since(earlier, *counter)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{name}={count}"))
+        .collect();
+    let mut lines = vec![
+        format!("agent=vtprof {}", env!("CARGO_PKG_VERSION")),
+        format!("jvm={}", facts.jvm),
+        format!("kernel={} {}", facts.kernel, std::env::consts::ARCH),
+        format!("context.strategy={}", window.strategy),
+        format!(
+            "window: period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}",
+            window.period_ns,
+            window.process_cpu_ns,
+            window.sampled_cpu_ns,
+            window.agent_cpu_ns,
+            window.late_ns,
+            window.heap_bytes,
+            window.methods,
+            window.methods_noted,
+            now.times_since(earlier)
+        ),
+        format!("counters (those not named are 0): {}", counted.join(" ")),
+    ];
+    if facts.is_stress {
+        lines.push("stress: signals by the wall clock, figures are no CPU time".to_owned());
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_shows_what_was_added_in_it_and_nothing_twice() {
+        let counters = Counters::new();
+        counters.add(Counter::Signals, 7);
+        let earlier = Snapshot::of(&counters);
+        counters.add(Counter::Signals, 10);
+        counters.add(Counter::Overruns, 10);
+        counters.add(Counter::DroppedRingFull, 3);
+        let window = WindowFacts {
+            period_ns: 1_000_000,
+            late_ns: 20,
+            ..Default::default()
+        };
+        counters.handler.add(5_000);
+        let lines = lines(
+            &Facts::default(),
+            &window,
+            &Snapshot::of(&counters),
+            &earlier,
+        );
+        let text = lines.join("\n");
+        for word in [
+            "signals.received=10",
+            "dropped.ring_full=3",
+            "period.achieved_ns=2000000",
+            "samples.late_ns=20",
+            "handler.median_ns=5120 handler.p99_ns=5120",
+        ] {
+            assert_eq!(text.matches(word).count(), 1, "{text}");
+        }
+        assert!(!text.contains("signals.foreign"), "zero: {text}");
+        assert!(lines.iter().all(|line| !line.contains('\n')));
+    }
+}

@@ -1,0 +1,122 @@
+//! The output directory. A file appears under its name when it is whole: a reader, or a kill in the middle,
+//! never meets half of one.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An output directory that could be written to when it was opened.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Makes the directory where needed and writes a probe into it.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        fs::create_dir_all(path)?;
+        let path = path.canonicalize()?;
+        let probe = path.join(format!(".vtprof-probe-{}", std::process::id()));
+        File::create(&probe)?;
+        fs::remove_file(&probe)?;
+        Ok(Self { path })
+    }
+
+    /// Absolute path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a whole file under a temporary name ([`temporary`]) and renames it. Then it is synced: a slow disk
+    /// keeps no file of the last moments from its name.
+    ///
+    /// # Errors
+    /// Those of the file system; the temporary file is removed then.
+    pub fn write(
+        &self,
+        name: &str,
+        content: impl FnOnce(File) -> io::Result<File>,
+    ) -> io::Result<PathBuf> {
+        // A directory removed under a running service is made again.
+        fs::create_dir_all(&self.path)?;
+        let temporary = self.path.join(temporary(name));
+        let path = self.path.join(name);
+        let written = File::create(&temporary)
+            .and_then(content)
+            .and_then(|file| fs::rename(&temporary, &path).map(|()| file));
+        match written {
+            Ok(file) => file.sync_data().map(|()| path),
+            Err(error) => {
+                // The first error is the one to tell.
+                let _removed = fs::remove_file(&temporary);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// What a file is called until it is whole.
+#[must_use]
+pub fn temporary(name: &str) -> String {
+    format!(".{name}.tmp")
+}
+
+/// The name that a file would have had, from its temporary one.
+#[must_use]
+pub fn unfinished(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(".tmp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vtprof_profile::{gzip, pprof};
+
+    fn fresh(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("vtprof-dir-{}-{name}", std::process::id()));
+        let _absent = fs::remove_dir_all(&path);
+        path
+    }
+
+    #[test]
+    fn a_file_is_there_whole_and_nothing_temporary_stays() {
+        let directory = Directory::open(&fresh("whole")).unwrap();
+        let profile = pprof::Profile {
+            string_table: vec![b"".to_vec()],
+            ..Default::default()
+        };
+        let path = directory
+            .write("a.pb.gz", |file| gzip::write_gz(&profile, file))
+            .unwrap();
+        let read: pprof::Profile = gzip::read(File::open(path).unwrap(), 1 << 20).unwrap();
+        assert_eq!(read, profile);
+        assert_eq!(unfinished(&temporary("a.pb.gz")), Some("a.pb.gz"));
+        let names: Vec<_> = fs::read_dir(directory.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["a.pb.gz"]);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_behind() {
+        let directory = Directory::open(&fresh("failed")).unwrap();
+        fs::create_dir(directory.path().join("a.pb.gz")).unwrap();
+        assert!(directory.write("a.pb.gz", Ok).is_err());
+        let full = |_| Err(io::Error::other("disk full"));
+        assert!(directory.write("b.pb.gz", full).is_err());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_place_that_is_no_directory_is_refused_at_once() {
+        let file = fresh("file");
+        File::create(&file).unwrap();
+        assert!(Directory::open(&file).is_err());
+        assert!(Directory::open(&file.join("below")).is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! The profiles of one window: a file for each kind, under one time.
+
+use std::sync::Arc;
+
+use vtprof_profile::kind::Kind;
+
+use super::directory::Directory;
+use super::file_name;
+use super::profile::{self, Span};
+use crate::aggregate::by_kind::ByKind;
+use crate::aggregate::window::Window;
+use crate::log;
+use crate::symbolize::symbolizer::Function;
+
+/// Where a window's files go, and what they have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowFiles<'a> {
+    pub directory: &'a Directory,
+    pub service: &'a str,
+    /// The time in their names.
+    pub named_unix_ns: u64,
+    pub when: Span,
+    pub comments: &'a [String],
+}
+
+impl WindowFiles<'_> {
+    /// The name of the file of that kind.
+    pub fn name(&self, kind: &str) -> String {
+        file_name::name(self.service, std::process::id(), kind, self.named_unix_ns)
+    }
+
+    /// Writes the profile of CPU time, and of each other kind that has a sample. `period` is in the unit of the
+    /// kind's period; `root_name` names a local root, `full` the stack of what had no room.
+    ///
+    /// # Errors
+    /// The first, with the file's name; the others have been tried all the same.
+    pub fn write(
+        &self,
+        windows: &ByKind<Window>,
+        period: impl Fn(Kind) -> u64,
+        full: &Arc<Function>,
+        root_name: impl Fn(u64) -> Arc<str>,
+    ) -> Result<(), String> {
+        let mut written = Ok(());
+        for (kind, window) in windows.iter() {
+            if kind != Kind::Cpu && window.samples() == 0 {
+                continue;
+            }
+            written = written.and(self.write_one(kind, window, period(kind), full, &root_name));
+        }
+        written
+    }
+
+    fn write_one(
+        &self,
+        kind: Kind,
+        window: &Window,
+        period: u64,
+        full: &Arc<Function>,
+        root_name: impl Fn(u64) -> Arc<str>,
+    ) -> Result<(), String> {
+        let name = self.name(kind.name());
+        let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
+        let built = profile::build(
+            kind,
+            window,
+            self.when,
+            period,
+            full,
+            root_name,
+            self.comments,
+        );
+        let built = built.map_err(|error| failed(&error))?;
+        let path = self
+            .directory
+            .write(&name, |file| built.write_gz(file))
+            .map_err(|error| failed(&error))?;
+        log::debug(&format!("wrote {}", path.display()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

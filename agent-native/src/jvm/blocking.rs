@@ -1,0 +1,95 @@
+//! How long virtual threads were off their carriers: the engine of [`Kind::Blocked`].
+//!
+//! An unmount notes the time in the thread's own record, the next mount takes the note and knows the duration.
+//! There the thread's whole stack is still the one at which it was parked, so it is taken there, and only if
+//! chance wills it ([`chance`]). A thread without a record is in no context and costs the look for it.
+//!
+//! Both callbacks run on the virtual thread, as all do that touch its record. They take no lock, call no Java, and
+//! allocate nothing but a sample. Between becoming runnable and being mounted a thread waits for a carrier;
+//! HotSpot tells nobody when that begins, so it counts as blocked. A pinned thread does not leave its carrier:
+//! only its vain attempt is seen, some µs.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jni_sys::jobject;
+use vtprof_profile::kind::Kind;
+use vtprof_signal::counters::Counter;
+use vtprof_signal::handler::now_ns;
+use vtprof_signal::tag::JavaThreadId;
+
+use super::capture::{self, Event};
+use super::jni::Jni;
+use crate::events::chance::{self, Chance};
+use crate::session::Session;
+
+thread_local! {
+    /// The carrier's own random numbers; `None` before the first. Never touched by the handler.
+    static CHANCE: Cell<Option<Chance>> = const { Cell::new(None) };
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Blocking {
+    period_ns: u64,
+    /// When sampling began last, ns: what was waited before is of no window. Relaxed: a time alone, written before
+    /// samples are taken.
+    begun_ns: AtomicU64,
+}
+
+impl Blocking {
+    /// With that period, ns.
+    pub fn new(period_ns: u64) -> Self {
+        Self {
+            period_ns,
+            begun_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// Waits count from now on.
+    pub fn begin(&self) {
+        self.begun_ns.store(now_ns(), Ordering::Relaxed);
+    }
+
+    /// The calling virtual thread is about to leave its carrier.
+    pub fn unmount(&self, session: &Session, thread: JavaThreadId) {
+        session.shared.contexts.leave(thread, now_ns);
+    }
+
+    /// The calling virtual thread, `mounted` with the id `thread`, is on a carrier again.
+    pub fn mount(&self, session: &Session, jni: Jni, mounted: jobject, thread: JavaThreadId) {
+        // The note is taken even while sampling is stopped, or it would be older than the next run of the thread.
+        let Some(left_ns) = session.shared.contexts.come_back(thread) else {
+            return;
+        };
+        if !session.shared.is_armed() {
+            return;
+        }
+        let since_ns = left_ns.max(self.begun_ns.load(Ordering::Relaxed));
+        let blocked_ns = now_ns().saturating_sub(since_ns);
+        let Some(weight) = chance::weight(blocked_ns, self.period_ns, draw) else {
+            return;
+        };
+        let event = Event {
+            kind: Kind::Blocked,
+            weight,
+            leaf_class: None,
+            state: None,
+        };
+        if capture::take(session, jni, mounted, event).is_err() {
+            session.shared.counters.add(Counter::BlockedNoStack, 1);
+        }
+    }
+}
+
+/// A number from 0 up to 1, of this carrier's own sequence.
+fn draw() -> f64 {
+    CHANCE.with(|cell| {
+        // No two carriers draw the same: the cell's address is their own.
+        let seed = || Chance::new(now_ns() ^ std::ptr::from_ref(cell).addr() as u64);
+        let mut chance = cell.get().unwrap_or_else(seed);
+        let drawn = chance.draw();
+        cell.set(Some(chance));
+        drawn
+    })
+}

@@ -1,0 +1,104 @@
+//! A sample of the calling thread, taken in an event: its stack, its tag, and where its label is.
+//!
+//! In a callback on the thread that is sampled, which is what makes it right: only its own thread may look a
+//! record up outside the handler, and `GetStackTrace` of the caller stops nobody. No lock is taken and no Java
+//! called; memory is taken for a sample that finds room, and for no other.
+
+use std::sync::Arc;
+
+use jni_sys::jobject;
+use vtprof_profile::kind::Kind;
+use vtprof_signal::context_table::Lookup;
+use vtprof_signal::handler::now_ns;
+use vtprof_signal::scratch::DEPTH;
+use vtprof_signal::tag::Tag;
+use vtprof_signal::walk::CallFrame;
+
+use super::bindings::jvmtiFrameInfo;
+use super::identity;
+use super::jni::Jni;
+use super::jvmti::Result;
+use crate::aggregate::weight::Weight;
+use crate::events::sample::EventHead;
+use crate::session::Session;
+
+/// Frames asked for: one more than are kept, to see whether there are more.
+const ASKED: usize = DEPTH + 1;
+
+/// What the caller knows of the event.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Any that is on but [`Kind::Cpu`].
+    pub kind: Kind,
+    /// What the sample stands for.
+    pub weight: Weight,
+    /// See [`EventHead::leaf_class`].
+    pub leaf_class: Option<Arc<str>>,
+    /// See [`EventHead::state`].
+    pub state: Option<&'static str>,
+}
+
+/// Takes a sample of `thread`, which is the calling one (virtual where one is mounted), and hands it to the drain.
+/// Needs 16 KiB of stack.
+///
+/// # Errors
+/// JVMTI's, where it gives no stack; nothing is handed on then.
+pub fn take(session: &Session, jni: Jni, thread: jobject, event: Event) -> Result<()> {
+    let mut frames: [jvmtiFrameInfo; ASKED] = std::array::from_fn(|_| jvmtiFrameInfo::default());
+    let count = session.jvmti.own_stack(thread, &mut frames)?;
+    let time_ns = now_ns();
+    let id = session.layout.thread_id(jni, thread);
+    let tag = match session.shared.contexts.lookup(id) {
+        Lookup::Tag(tag) => tag,
+        // Busy it is only while its own thread rewrites it, which calls nothing meanwhile.
+        Lookup::Empty | Lookup::Busy => Tag::EMPTY,
+    };
+    let head = EventHead {
+        kind: event.kind,
+        time_ns,
+        tag,
+        place: identity::seat(session, jni.env()).map(|seat| seat.cookie),
+        leaf_class: event.leaf_class,
+        weight: event.weight,
+        state: event.state,
+        is_cut: count > DEPTH,
+    };
+    let kept = frames.get(..count.min(DEPTH)).unwrap_or_default();
+    session.event_samples.push(head, kept.iter().map(frame));
+    Ok(())
+}
+
+/// JVMTI's bytecode index is -1 in a native method, and below 2¹⁶ elsewhere (JVM specification, 4.7.3).
+fn frame(info: &jvmtiFrameInfo) -> CallFrame {
+    CallFrame {
+        bci: i32::try_from(info.location)
+            .ok()
+            .filter(|bci| *bci >= 0)
+            .unwrap_or(-1),
+        method: info.method as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_of_jvmti_is_one_of_ours_and_never_taken_for_a_stub() {
+        for (location, bci) in [
+            (0, 0),
+            (65_535, 65_535),
+            (-1, -1),
+            (i64::MAX, -1),
+            (i64::from(i32::MIN), -1),
+            (i64::MIN, -1),
+        ] {
+            let info = jvmtiFrameInfo {
+                method: std::ptr::without_provenance_mut(640),
+                location,
+            };
+            assert_eq!(frame(&info), CallFrame { bci, method: 640 });
+            assert_eq!(frame(&info).as_stub(), None);
+        }
+    }
+}

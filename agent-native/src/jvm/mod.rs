@@ -1,0 +1,51 @@
+//! The only place that sees JNI and JVMTI.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`jvmti`], [`jni`] | the two interfaces, each call with its error |
+//! | [`library`], [`vmstructs`], [`memory`] | symbols of libjvm, what HotSpot publishes of itself, reads that fail instead of faulting |
+//! | [`layout`] | what is known of this JVM, and from where |
+//! | [`support`] | which JVMs are supported |
+//! | [`callbacks`] | JVMTI events |
+//! | [`mounts`] | mount events, and the proof that `sample` may take over |
+//! | [`frozen`], [`entry`], [`selftest`] | where frozen frames of virtual threads are, and the proof that they are read rightly |
+//! | [`stubs`] | code that is no method's, by address and name |
+//! | [`healing`] | stale references to them, under ZGC |
+//! | [`capture`] | a sample of the calling thread, taken in an event |
+//! | [`blocking`] | how long virtual threads were off their carriers |
+//! | [`allocations`] | samples of allocations |
+//! | [`identity`] | which Java thread the caller is |
+//! | [`shim`] | native methods of the Java shim |
+//! | [`extension`] | handing the shim to the OTel javaagent |
+//! | [`properties`] | system properties |
+//! | [`classes`] | whose a method id is, while its class lives |
+//! | [`methods`] | methods by id, for the symbolizer |
+//! | [`redefinitions`] | when classes are redefined |
+//! | [`vm`] | the VM itself: attaching a thread |
+
+pub mod allocations;
+pub mod bindings;
+pub mod blocking;
+pub mod callbacks;
+pub mod capture;
+pub mod classes;
+pub mod entry;
+pub mod extension;
+pub mod frozen;
+pub mod healing;
+pub mod identity;
+pub mod jni;
+pub mod jvmti;
+pub mod layout;
+pub mod library;
+pub mod memory;
+pub mod methods;
+pub mod mounts;
+pub mod properties;
+pub mod redefinitions;
+pub mod selftest;
+pub mod shim;
+pub mod stubs;
+pub mod support;
+pub mod vm;
+pub mod vmstructs;

@@ -1,0 +1,147 @@
+//! Where keys come from: the option string over the environment over the file.
+
+use std::path::Path;
+
+use super::{OptionError, Options};
+
+pub(super) const STRING: &str = "the option string";
+const ENVIRONMENT: &str = "VTPROF_OPTS";
+
+/// Reads all three layers. `environment` is the value of `VTPROF_OPTS`.
+///
+/// # Errors
+/// The first key or value that cannot be used.
+pub fn read(string: &str, environment: &str) -> Result<Options, OptionError> {
+    let string = split(string, STRING)?;
+    let environment = split(environment, ENVIRONMENT)?;
+    let mut options = Options::default();
+    let config = string
+        .iter()
+        .chain(&environment)
+        .find(|(key, _)| key == "config");
+    if let Some((_, path)) = config {
+        read_file(&mut options, Path::new(path))?;
+    }
+    for (pairs, origin) in [(&environment, ENVIRONMENT), (&string, STRING)] {
+        for (key, value) in pairs.iter().filter(|(key, _)| key != "config") {
+            options.apply(key, value, origin)?;
+        }
+    }
+    Ok(options)
+}
+
+/// `k=v,k=v`. A part without `=` belongs to the value before it (`keep=512MiB,24h`).
+pub(super) fn split(text: &str, origin: &str) -> Result<Vec<(String, String)>, OptionError> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for part in text
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        match (part.split_once('='), pairs.last_mut()) {
+            (Some((key, value)), _) => {
+                pairs.push((key.trim().to_ascii_lowercase(), value.trim().to_owned()));
+            }
+            (None, Some((_, value))) => {
+                value.push(',');
+                value.push_str(part);
+            }
+            (None, None) => {
+                return Err(OptionError::NoValue {
+                    text: part.to_owned(),
+                    origin: origin.to_owned(),
+                });
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+fn read_file(options: &mut Options, path: &Path) -> Result<(), OptionError> {
+    let fail = |reason: String| OptionError::File {
+        path: path.display().to_string(),
+        // A TOML error is a drawing over several lines; the first says where and what.
+        reason: reason.split_whitespace().collect::<Vec<_>>().join(" "),
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error: toml::de::Error| fail(error.to_string()))?;
+    let origin = path.display().to_string();
+    for (key, value) in table {
+        let value = match value {
+            toml::Value::String(text) => text,
+            toml::Value::Integer(number) => number.to_string(),
+            other => {
+                return Err(fail(format!(
+                    "{key} is a {}: write a string",
+                    other.type_str()
+                )));
+            }
+        };
+        options.apply(&key, &value, &origin)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    fn file(name: &str, text: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("vtprof-{}-{name}.toml", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_string_wins_over_the_environment_and_that_over_the_file() {
+        let path = file(
+            "layers",
+            "cpu = \"10hz\"\nevery = \"10s\"\nservice = \"file\"\ncontexts = 99\n",
+        );
+        let options = read(
+            &format!("cpu=30hz,config={}", path.display()),
+            "cpu=20hz,every=20s",
+        )
+        .unwrap();
+        assert_eq!(options.cpu, Some(Duration::from_secs(1) / 30));
+        assert_eq!(options.every, Duration::from_secs(20));
+        assert_eq!(options.service.as_deref(), Some("file"));
+        assert_eq!(options.contexts, 99);
+    }
+
+    #[test]
+    fn a_comma_inside_a_value_stays_there() {
+        let options = read("keep=1GiB,2h,cpu=10ms", "").unwrap();
+        assert_eq!(options.keep.bytes, 1 << 30);
+        assert_eq!(options.keep.age, Duration::from_secs(7200));
+        assert_eq!(options.cpu, Some(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn nothing_given_is_the_defaults() {
+        assert_eq!(read("", ""), Ok(Options::default()));
+        assert_eq!(read(" , ,", ""), Ok(Options::default()));
+    }
+
+    #[test]
+    fn every_fault_is_one_line_that_says_where() {
+        let broken = file("broken", "cpu = [1\n");
+        let wrong = file("wrong", "cpu = true\n");
+        for (string, environment, part) in [
+            ("bogus", "", "\"bogus\""),
+            ("nonsense=1", "", "the option string"),
+            ("", "cpu=0hz", "VTPROF_OPTS"),
+            ("config=/does/not/exist.toml", "", "/does/not/exist.toml"),
+            (&format!("config={}", broken.display()), "", "broken"),
+            (&format!("config={}", wrong.display()), "", "boolean"),
+        ] {
+            let message = read(string, environment).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+            assert_eq!(message.lines().count(), 1, "{message}");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! What the user asked for: the option string of `-agentpath`, over `VTPROF_OPTS`, over a TOML file.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`control`] | what is asked of a vtprof that is there already |
+//! | [`layers`] | where keys come from, and which wins |
+//! | [`value`] | how a value of each kind is read |
+//!
+//! One table ([`Options::apply`]) knows all keys. An unknown key or a bad value stops the agent with one
+//! line, not the application.
+
+pub mod control;
+pub mod layers;
+pub mod value;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use vtprof_profile::kind::Kind;
+
+use crate::log::Level;
+
+/// How the agent learns which thread runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ContextStrategy {
+    /// `sample` once it has proved right on this JVM, else `mount`.
+    Auto,
+    /// By mount and unmount events.
+    Mount,
+    /// By the thread id the JVM keeps in the carrier's `JavaThread` (JDK 24+).
+    Sample,
+}
+
+/// What stays in the output directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keep {
+    /// Bytes of vtprof's files.
+    pub bytes: u64,
+    /// Age of a file.
+    pub age: Duration,
+}
+
+/// A key or value that cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum OptionError {
+    #[error("unknown option {key:?} in {origin}; known are {known}")]
+    UnknownKey {
+        key: String,
+        origin: String,
+        known: String,
+    },
+    #[error("bad value {value:?} for option {key} in {origin}: {reason}")]
+    BadValue {
+        key: String,
+        value: String,
+        origin: String,
+        reason: String,
+    },
+    #[error("option {text:?} in {origin} has no value: write key=value")]
+    NoValue { text: String, origin: String },
+    #[error("config file {path}: {reason}")]
+    File { path: String, reason: String },
+}
+
+/// All options, with their defaults.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// CPU sampling period, or `None` for off.
+    pub cpu: Option<Duration>,
+    /// Waits from that length on are sampled for sure, shorter ones in proportion; `None` for off.
+    pub blocked: Option<Duration>,
+    /// Bytes between two samples of allocations, on average, or `None` for off.
+    pub alloc: Option<u32>,
+    /// Directory of the profiles.
+    pub out: PathBuf,
+    /// Length of a window.
+    pub every: Duration,
+    /// Service name, where given.
+    pub service: Option<String>,
+    /// Strategy.
+    pub context: ContextStrategy,
+    /// Records in the context table; rounded up to a power of two.
+    pub contexts: usize,
+    /// What stays in `out`.
+    pub keep: Keep,
+    /// Log level.
+    pub log: Level,
+    /// Signal number, where given.
+    pub signal: Option<i32>,
+    /// Signals by the wall clock instead, for tests of the agent itself: period, or `None`.
+    pub stress: Option<Duration>,
+    /// Whether stacks of virtual threads are completed from their frozen frames, where that proves right.
+    pub whole_stacks: bool,
+    /// Whether `vtprof-otel.jar` is handed to the OTel javaagent.
+    pub shim: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cpu: Some(Duration::from_millis(10)),
+            blocked: None,
+            alloc: None,
+            out: PathBuf::from("vtprof"),
+            every: Duration::from_secs(60),
+            service: None,
+            context: ContextStrategy::Auto,
+            contexts: 65_536,
+            keep: Keep {
+                bytes: 512 << 20,
+                age: Duration::from_secs(24 * 3600),
+            },
+            log: Level::Info,
+            signal: None,
+            stress: None,
+            whole_stacks: true,
+            shim: true,
+        }
+    }
+}
+
+/// All keys, as a message names them. `config` is taken out before ([`layers`]).
+const KEYS: &[&str] = &[
+    "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "every", "keep", "log",
+    "out", "service", "shim", "signal", "stacks", "stress",
+];
+
+impl Options {
+    /// Period of a kind, in the unit of what it counts (ns, bytes); `None` where it is off.
+    #[must_use]
+    pub fn period(&self, kind: Kind) -> Option<u64> {
+        match kind {
+            Kind::Cpu => self.cpu.map(nanos),
+            Kind::Alloc => self.alloc.map(u64::from),
+            Kind::Blocked => self.blocked.map(nanos),
+        }
+    }
+
+    /// Applies one key. `origin` is for messages.
+    ///
+    /// # Errors
+    /// An unknown key, or a value that does not fit it.
+    pub fn apply(&mut self, key: &str, text: &str, origin: &str) -> Result<(), OptionError> {
+        let result = match key {
+            "cpu" => value::period(text).map(|v| self.cpu = v),
+            "blocked" => value::wait(text).map(|v| self.blocked = v),
+            "alloc" => value::interval(text).map(|v| self.alloc = v),
+            "out" => value::path(text).map(|v| self.out = v),
+            "every" => value::between(text, Duration::from_secs(1), Duration::from_secs(24 * 3600))
+                .map(|v| self.every = v),
+            "service" => value::name(text).map(|v| self.service = Some(v)),
+            "context" => value::word(
+                text,
+                &[
+                    ("auto", ContextStrategy::Auto),
+                    ("mount", ContextStrategy::Mount),
+                    ("sample", ContextStrategy::Sample),
+                ],
+            )
+            .map(|v| self.context = v),
+            "contexts" => value::count(text, 1, 1 << 22).map(|v| self.contexts = v),
+            "keep" => value::keep(text, self.keep).map(|v| self.keep = v),
+            "log" => value::word(
+                text,
+                &[
+                    ("error", Level::Error),
+                    ("warn", Level::Warn),
+                    ("info", Level::Info),
+                    ("debug", Level::Debug),
+                ],
+            )
+            .map(|v| self.log = v),
+            "signal" => value::signal(text).map(|v| self.signal = Some(v)),
+            "stacks" => value::word(text, &[("whole", true), ("visible", false)])
+                .map(|v| self.whole_stacks = v),
+            "stress" => value::stress(text).map(|v| self.stress = v),
+            "shim" => value::word(text, &[("on", true), ("off", false)]).map(|v| self.shim = v),
+            "control" => return Err(control::misplaced(text, origin)),
+            _ => {
+                return Err(OptionError::UnknownKey {
+                    key: key.to_owned(),
+                    origin: origin.to_owned(),
+                    known: KEYS.join(", "),
+                });
+            }
+        };
+        result.map_err(|reason| OptionError::BadValue {
+            key: key.to_owned(),
+            value: text.to_owned(),
+            origin: origin.to_owned(),
+            reason,
+        })
+    }
+}
+
+/// As many ns as fit.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(key: &str, value: &str) -> Result<Options, OptionError> {
+        let mut options = Options::default();
+        options.apply(key, value, "the test")?;
+        Ok(options)
+    }
+
+    #[test]
+    fn every_key_takes_what_its_documentation_shows() {
+        assert_eq!(
+            applied("cpu", "100hz").unwrap().cpu,
+            Some(Duration::from_millis(10))
+        );
+        assert_eq!(applied("cpu", "off").unwrap().cpu, None);
+        assert_eq!(
+            applied("cpu", "100hz").unwrap().period(Kind::Cpu),
+            Some(10_000_000)
+        );
+        assert_eq!(applied("cpu", "off").unwrap().period(Kind::Cpu), None);
+        let blocked = |text| applied("blocked", text).unwrap().period(Kind::Blocked);
+        assert_eq!(blocked("1ms"), Some(1_000_000));
+        assert_eq!(blocked("off"), None);
+        assert_eq!(Options::default().period(Kind::Blocked), None);
+        assert_eq!(Options::default().period(Kind::Alloc), None);
+        assert_eq!(applied("alloc", "off").unwrap().period(Kind::Alloc), None);
+        assert_eq!(
+            applied("alloc", "512k").unwrap().period(Kind::Alloc),
+            Some(524_288)
+        );
+        assert_eq!(applied("out", "/x/y").unwrap().out, PathBuf::from("/x/y"));
+        assert_eq!(
+            applied("every", "5m").unwrap().every,
+            Duration::from_secs(300)
+        );
+        assert_eq!(
+            applied("service", "shop").unwrap().service.as_deref(),
+            Some("shop")
+        );
+        assert_eq!(
+            applied("context", "mount").unwrap().context,
+            ContextStrategy::Mount
+        );
+        assert_eq!(applied("contexts", "1024").unwrap().contexts, 1024);
+        assert_eq!(
+            applied("keep", "1GiB,2h").unwrap().keep,
+            Keep {
+                bytes: 1 << 30,
+                age: Duration::from_secs(7200)
+            }
+        );
+        assert_eq!(applied("log", "debug").unwrap().log, Level::Debug);
+        assert_eq!(
+            applied("signal", "prof").unwrap().signal,
+            Some(libc::SIGPROF)
+        );
+        assert!(!applied("stacks", "visible").unwrap().whole_stacks);
+        assert_eq!(
+            applied("stress", "4000hz").unwrap().stress,
+            Some(Duration::from_micros(250))
+        );
+        assert!(!applied("shim", "off").unwrap().shim);
+    }
+
+    #[test]
+    fn an_error_names_the_key_the_value_and_where_it_stood() {
+        let text = applied("cpu", "fast").unwrap_err().to_string();
+        for part in ["cpu", "\"fast\"", "the test"] {
+            assert!(text.contains(part), "{text}");
+        }
+        let text = applied("cup", "100hz").unwrap_err().to_string();
+        for part in ["\"cup\"", "the test", "cpu"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(text.lines().count(), 1);
+        let text = applied("alloc", "1k").unwrap_err().to_string();
+        for part in ["alloc", "\"1k\"", "16k"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(text.lines().count(), 1);
+    }
+
+    #[test]
+    fn every_known_key_is_applied_by_the_table() {
+        for key in KEYS.iter().filter(|key| **key != "config") {
+            let error = applied(key, "\u{1}").unwrap_err();
+            assert!(
+                matches!(error, OptionError::BadValue { .. }),
+                "{key}: {error}"
+            );
+        }
+    }
+}

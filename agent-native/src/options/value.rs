@@ -1,0 +1,314 @@
+//! How a value of each kind is read. Errors are the reason alone; the caller names key and value.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Keep;
+
+type Result<T> = std::result::Result<T, String>;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// `100hz`, `10ms` or `off`.
+pub fn period(text: &str) -> Result<Option<Duration>> {
+    const WANTED: &str = "1hz to 1000hz, a duration from 1ms to 1s, or off";
+    period_from(text, Duration::from_millis(1)).ok_or_else(|| WANTED.to_owned())
+}
+
+/// `4000hz` or `off`.
+pub fn stress(text: &str) -> Result<Option<Duration>> {
+    const WANTED: &str = "1hz to 5000hz, a duration from 1ms to 1s, or off";
+    period_from(text, Duration::from_micros(200)).ok_or_else(|| WANTED.to_owned())
+}
+
+/// `1ms` or `off`.
+pub fn wait(text: &str) -> Result<Option<Duration>> {
+    const WANTED: &str = "a duration from 1ms to 1s, or off";
+    if text == "off" {
+        return Ok(None);
+    }
+    duration(text)
+        .ok()
+        .filter(|wait| (Duration::from_millis(1)..=SECOND).contains(wait))
+        .map(Some)
+        .ok_or_else(|| WANTED.to_owned())
+}
+
+/// `Some(None)` for off, `None` for what is no period of at least `least` and at most a second.
+fn period_from(text: &str, least: Duration) -> Option<Option<Duration>> {
+    if text == "off" {
+        return Some(None);
+    }
+    let lower = text.to_ascii_lowercase();
+    let period = match lower.strip_suffix("hz") {
+        Some(rate) => SECOND.checked_div(rate.trim().parse().ok()?)?,
+        None => duration(&lower).ok()?,
+    };
+    (least..=SECOND).contains(&period).then_some(Some(period))
+}
+
+/// `500ms`, `60s`, `5m`, `24h`, `7d`.
+pub fn duration(text: &str) -> Result<Duration> {
+    let wanted = || "a number with ms, s, m, h or d, such as 60s".to_owned();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .ok_or_else(wanted)?;
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| wanted())?;
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(wanted()),
+    };
+    number
+        .checked_mul(millis)
+        .map(Duration::from_millis)
+        .ok_or_else(wanted)
+}
+
+/// A duration within bounds.
+pub fn between(text: &str, least: Duration, most: Duration) -> Result<Duration> {
+    let value = duration(text)?;
+    if value < least || value > most {
+        let hours = most.as_secs() / 3600;
+        return Err(format!("{}s to {hours}h", least.as_secs()));
+    }
+    Ok(value)
+}
+
+/// A number within bounds.
+pub fn count(text: &str, least: usize, most: usize) -> Result<usize> {
+    text.parse()
+        .ok()
+        .filter(|n| (least..=most).contains(n))
+        .ok_or_else(|| format!("a number from {least} to {most}"))
+}
+
+/// One of some words.
+pub fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T> {
+    words
+        .iter()
+        .find(|(word, _)| *word == text)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let all: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            format!("one of {}", all.join(", "))
+        })
+}
+
+/// A path.
+pub fn path(text: &str) -> Result<PathBuf> {
+    if text.is_empty() || text.chars().any(char::is_control) {
+        return Err("a directory".to_owned());
+    }
+    Ok(PathBuf::from(text))
+}
+
+/// A service name.
+pub fn name(text: &str) -> Result<String> {
+    if text.is_empty() || text.chars().any(char::is_control) {
+        return Err("a name".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// `512MiB,24h`, or one of the two; the other stays as it is.
+pub fn keep(text: &str, mut keep: Keep) -> Result<Keep> {
+    for part in text.split(',') {
+        let part = part.trim();
+        if let Ok(age) = duration(part) {
+            keep.age = age;
+        } else {
+            keep.bytes = bytes(part)
+                .ok_or("a size such as 512MiB, an age such as 24h, or both with a comma between")?;
+        }
+    }
+    Ok(keep)
+}
+
+/// `512k` or `off`: bytes between two samples of allocations. At the least one each 16 KiB, as a thread that does
+/// nothing but allocate may come to some GiB a second; at the most what JVMTI's `jint` holds.
+pub fn interval(text: &str) -> Result<Option<u32>> {
+    const LEAST: u32 = 16 << 10;
+    const MOST: u32 = 1 << 30;
+    if text == "off" {
+        return Ok(None);
+    }
+    bytes(text)
+        .and_then(|bytes| u32::try_from(bytes).ok())
+        .filter(|bytes| (LEAST..=MOST).contains(bytes))
+        .map(Some)
+        .ok_or_else(|| "a size from 16k to 1g, such as 512k, or off".to_owned())
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+/// `prof`, `rtmin+N` or a number of a real-time signal.
+pub fn signal(text: &str) -> Result<i32> {
+    let (least, most) = (libc::SIGRTMIN(), libc::SIGRTMAX());
+    let wanted = || {
+        format!(
+            "prof, rtmin+0 to rtmin+{}, or a number from {least} to {most}",
+            most - least
+        )
+    };
+    let lower = text.to_ascii_lowercase();
+    if matches!(lower.trim_start_matches("sig"), "prof") {
+        return Ok(libc::SIGPROF);
+    }
+    let number = match lower.strip_prefix("rtmin+") {
+        Some(offset) => offset
+            .parse::<i32>()
+            .ok()
+            .and_then(|n| n.checked_add(least)),
+        None => lower.parse().ok(),
+    };
+    number
+        .filter(|n| (least..=most).contains(n))
+        .ok_or_else(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_are_rates_or_durations_from_one_to_a_thousand_hertz() {
+        assert_eq!(period("1hz"), Ok(Some(SECOND)));
+        assert_eq!(period("1000Hz"), Ok(Some(Duration::from_millis(1))));
+        assert_eq!(period("19ms"), Ok(Some(Duration::from_millis(19))));
+        for bad in [
+            "0hz",
+            "1001hz",
+            "2s",
+            "0ms",
+            "100",
+            "",
+            "hz",
+            "-5ms",
+            "1e3hz",
+            "99999999999hz",
+        ] {
+            assert!(period(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn stress_goes_up_to_five_thousand_hertz() {
+        assert_eq!(stress("5000hz"), Ok(Some(Duration::from_micros(200))));
+        assert_eq!(stress("off"), Ok(None));
+        for bad in ["5001hz", "0hz", "", "fast"] {
+            assert!(stress(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn waits_are_durations_and_no_rates() {
+        assert_eq!(wait("1ms"), Ok(Some(Duration::from_millis(1))));
+        assert_eq!(wait("1s"), Ok(Some(SECOND)));
+        assert_eq!(wait("off"), Ok(None));
+        for bad in ["0ms", "2s", "100hz", "1", "", "on"] {
+            assert_eq!(
+                wait(bad),
+                Err("a duration from 1ms to 1s, or off".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn durations_know_five_units_and_no_overflow() {
+        assert_eq!(duration("7d"), Ok(Duration::from_secs(7 * 86_400)));
+        for bad in ["5", "s", "5 s", "18446744073709551615d", "5y"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keep_takes_a_size_an_age_or_both() {
+        let keep_ = Keep {
+            bytes: 1,
+            age: SECOND,
+        };
+        assert_eq!(
+            keep("10k", keep_),
+            Ok(Keep {
+                bytes: 10 << 10,
+                age: SECOND
+            })
+        );
+        assert_eq!(
+            keep("3h", keep_),
+            Ok(Keep {
+                bytes: 1,
+                age: Duration::from_secs(10_800)
+            })
+        );
+        assert_eq!(
+            keep("24h,512MiB", keep_),
+            Ok(Keep {
+                bytes: 512 << 20,
+                age: Duration::from_secs(86_400)
+            })
+        );
+        assert!(keep("many", keep_).is_err());
+        assert!(keep("", keep_).is_err());
+    }
+
+    #[test]
+    fn intervals_are_sizes_that_neither_ruin_the_application_nor_overflow() {
+        assert_eq!(interval("off"), Ok(None));
+        for (text, bytes) in [
+            ("16k", 16_384),
+            ("16384", 16_384),
+            ("512k", 524_288),
+            ("2MiB", 2 << 20),
+            ("1g", 1 << 30),
+        ] {
+            assert_eq!(interval(text), Ok(Some(bytes)), "{text}");
+        }
+        for bad in [
+            "0",
+            "1",
+            "15k",
+            "16383",
+            "1073741825",
+            "2g",
+            "4g",
+            "8g",
+            "17179869184g",
+            "512",
+            "-1",
+            "on",
+            "",
+            "512q",
+            "10ms",
+        ] {
+            assert!(interval(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn signals_are_sigprof_or_real_time_ones() {
+        assert_eq!(signal("SIGPROF"), Ok(libc::SIGPROF));
+        assert_eq!(signal("rtmin+3"), Ok(libc::SIGRTMIN() + 3));
+        for bad in ["9", "11", "rtmin+99", "usr2", ""] {
+            assert!(signal(bad).is_err(), "{bad}");
+        }
+    }
+}

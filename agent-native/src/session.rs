@@ -1,0 +1,382 @@
+//! A running session: everything that lives from VMInit to VMDeath, reachable from any callback.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use once_cell::sync::OnceCell;
+use parking_lot::Mutex;
+use vtprof_profile::kind::Kind;
+use vtprof_signal::blocks::Blocks;
+use vtprof_signal::context_table::{ContextTable, Slot};
+use vtprof_signal::counters::COUNTERS;
+use vtprof_signal::frozen::{Frozen, Marks};
+use vtprof_signal::primitive::AtomicU64;
+use vtprof_signal::ring::Ring;
+use vtprof_signal::scratch::Scratch;
+use vtprof_signal::shared::{self, Shared, Source};
+
+use crate::drain::{Drain, Ending, Order};
+use crate::events::queue::{Bounds, EventSamples};
+use crate::export::comments::Facts;
+use crate::export::directory::Directory;
+use crate::jvm::allocations::Allocations;
+use crate::jvm::blocking::Blocking;
+use crate::jvm::callbacks;
+use crate::jvm::classes::Classes;
+use crate::jvm::frozen;
+use crate::jvm::healing::Healing;
+use crate::jvm::jni::Jni;
+use crate::jvm::jvmti::Jvmti;
+use crate::jvm::layout::Layout;
+use crate::jvm::mounts::{self, Mounts};
+use crate::jvm::redefinitions::Redefinitions;
+use crate::jvm::selftest::SelfTest;
+use crate::jvm::shim::Shims;
+use crate::jvm::vm::Vm;
+use crate::jvm::vmstructs::VmStructs;
+use crate::log;
+use crate::options::{ContextStrategy, Options};
+use crate::sampling::faults::{self, Containment};
+use crate::sampling::signal;
+use crate::service;
+use crate::spans::event::SpanEvents;
+use crate::start::{Prepared, StartError};
+use crate::threads::registry::Registry;
+use crate::threads::timer::Pace;
+
+/// Words of the ring: 4 MiB, touched as they are used.
+const RING_WORDS: usize = 1 << 19;
+/// How long handlers that are inside are waited for.
+const LAST_HANDLER: Duration = Duration::from_millis(100);
+/// How long the VM's end waits for the last profile.
+const LAST_FLUSH: Duration = Duration::from_secs(5);
+
+static BLOCKS: Blocks = Blocks::new();
+static SCRATCH: Scratch = Scratch::new();
+static SESSION: OnceCell<Session> = OnceCell::new();
+
+/// See the module.
+pub struct Session {
+    pub vm: Vm,
+    pub jvmti: Jvmti,
+    pub options: &'static Options,
+    pub directory: &'static Directory,
+    pub shims: &'static Shims,
+    pub classes: &'static Classes,
+    pub service: String,
+    pub facts: Facts,
+    pub period: Duration,
+    pub layout: Layout,
+    pub shared: &'static Shared,
+    pub registry: Registry,
+    pub mounts: Mounts,
+    /// The engine of [`Kind::Blocked`], where that is on.
+    pub blocking: Option<Blocking>,
+    pub self_test: SelfTest,
+    pub healing: Healing,
+    pub redefinitions: Redefinitions,
+    pub events: SpanEvents,
+    /// Samples taken in JVMTI events.
+    pub event_samples: EventSamples,
+    pub allocations: Allocations,
+    strategy: Mutex<Arc<str>>,
+    late: bool,
+    /// Whether `Thread.threadId()` exists, which nobody can override (JDK 19+).
+    pub has_final_thread_ids: bool,
+    /// Whether this JVM has virtual threads.
+    pub has_virtual_threads: bool,
+    /// Whether virtual threads have an OS thread each (`-XX:-VMContinuations`).
+    pub bound_virtual_threads: bool,
+    ending: Ending,
+    phase: Mutex<Phase>,
+    /// Sampling is off for good, for its own faults. SeqCst, as `over`: rare.
+    given_up: AtomicBool,
+    /// The session has ended. SeqCst: once for a process.
+    over: AtomicBool,
+}
+
+/// The session, once there is one.
+#[inline]
+pub fn get() -> Option<&'static Session> {
+    SESSION.get()
+}
+
+impl Session {
+    /// Makes and starts the session. `jni` is the calling thread's; the VM is live.
+    pub fn start(prepared: &'static Prepared, jni: Jni) -> Result<&'static Self, StartError> {
+        let options = &prepared.options;
+        let structs = prepared.library.and_then(VmStructs::of);
+        let layout = Layout::learn(jni, structs.as_ref())?;
+        let virtual_threads = prepared.jvm.has_virtual_threads();
+        if options.context == ContextStrategy::Sample && layout.owner_id.is_none() {
+            return Err(StartError::NoOwnerId(prepared.jvm.name.clone()));
+        }
+        if prepared.jvm.has_early_identity_switch() {
+            log::warn(&format!(
+                "{} switches virtual threads early: use JDK 21.0.2 or later",
+                prepared.jvm.name
+            ));
+        }
+        let late = prepared.late;
+        let bound_virtual_threads = virtual_threads && !callbacks::has_continuations(jni);
+        let prove = options.context != ContextStrategy::Mount && layout.owner_id.is_some();
+        let mounts = Mounts::find(prepared.jvmti, prove && !bound_virtual_threads)?;
+        let strategy =
+            mounts::describe(options.context, layout.owner_id.is_some(), virtual_threads);
+
+        let period = options.cpu.unwrap_or(Duration::from_millis(10));
+        let (pace, period) = match options.stress {
+            Some(period) => {
+                log::warn(
+                    "stress is for tests of the agent: signals come by the wall clock, and what profiles say is no CPU time",
+                );
+                (Pace::Wall, period)
+            }
+            None => (Pace::Cpu, period),
+        };
+        let frozen = if virtual_threads && !bound_virtual_threads {
+            know_frozen(jni, structs.as_ref(), options.whole_stacks)
+        } else {
+            Frozen::new(Marks::default(), None)
+        };
+        let shared = Self::share(options, prepared, &layout, frozen);
+        let signal = signal::install(options.signal)?;
+        let registry = Registry::new(&BLOCKS, &COUNTERS, signal, pace, period);
+        let session = Self {
+            vm: prepared.vm,
+            jvmti: prepared.jvmti,
+            options,
+            directory: &prepared.directory,
+            shims: &prepared.shims,
+            classes: &prepared.classes,
+            service: service::name(options.service.as_deref(), jni),
+            facts: Facts {
+                jvm: prepared.jvm.name.clone(),
+                kernel: kernel_release(),
+                is_stress: pace == Pace::Wall,
+            },
+            period,
+            layout,
+            shared,
+            registry,
+            mounts,
+            blocking: options.period(Kind::Blocked).map(Blocking::new),
+            self_test: SelfTest::new(),
+            healing: Healing::new(jni, shared.frozen.layout.as_ref()),
+            redefinitions: Redefinitions::default(),
+            events: SpanEvents::new(&COUNTERS),
+            event_samples: EventSamples::new(
+                |kind| options.period(kind).is_some(),
+                Bounds::DEFAULT,
+                &COUNTERS,
+            ),
+            allocations: Allocations::new(options.alloc),
+            strategy: Mutex::new(Arc::from(strategy)),
+            late,
+            has_final_thread_ids: prepared.jvm.has_final_thread_ids(),
+            has_virtual_threads: virtual_threads,
+            bound_virtual_threads,
+            ending: Ending::default(),
+            phase: Mutex::new(Phase::Running),
+            given_up: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        };
+        let session = SESSION.get_or_init(|| session);
+        session.run(jni).inspect_err(|_| session.abandon())?;
+        Ok(session)
+    }
+
+    fn run(&'static self, jni: Jni) -> Result<(), StartError> {
+        let _begun_before_it_is_stopped = self.phase.lock();
+        callbacks::enable_live(self)?;
+        Redefinitions::watch(self.jvmti);
+        callbacks::prepare_loaded_classes(self, jni);
+        callbacks::adopt_running_threads(self, jni);
+        let has_mounts = !self.bound_virtual_threads && self.mounts.enable(self.jvmti)?;
+        if self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads {
+            log::warn("this JVM sends no mount events: samples of virtual threads stay untagged");
+        }
+        if self.blocking.is_some() && !has_mounts {
+            log::warn(
+                "blocked= does nothing here: this JVM has no virtual threads that leave their carriers; use JDK 21 or later without -XX:-VMContinuations",
+            );
+        }
+        let containment = faults::install(self.shared.walker);
+        if let Containment::Off(reason) = containment {
+            log::info(&format!(
+                "a fault in a stack walk would not be contained: {reason}"
+            ));
+        }
+        self.shared.set_contained(containment == Containment::On);
+        if containment == Containment::On && self.shared.frozen.layout.is_some() && has_mounts {
+            self.self_test.begin();
+        } else {
+            self.shared.frozen.fail();
+        }
+        Drain::spawn(self, containment).ok_or(StartError::Thread("vtprof-drain"))?;
+        self.shared.set_source(Source::Mount);
+        #[cfg(feature = "inject")]
+        crate::inject::begin();
+        self.arm();
+        log::info(&format!(
+            "{} profiles CPU each {:?} of {}, a window each {:?}, into {}; context={}",
+            env!("CARGO_PKG_VERSION"),
+            self.period,
+            self.service,
+            self.options.every,
+            self.directory.path().display(),
+            self.strategy(),
+        ));
+        Ok(())
+    }
+
+    /// Samples of all kinds that are on are taken from now on.
+    fn arm(&self) {
+        if let Some(blocking) = &self.blocking {
+            blocking.begin();
+        }
+        self.shared.arm();
+        self.allocations.begin(self.jvmti);
+    }
+
+    /// Makes what handlers share and publishes it. Leaked: a handler may hold it until the process ends.
+    fn share(
+        options: &Options,
+        prepared: &Prepared,
+        layout: &Layout,
+        frozen: Frozen,
+    ) -> &'static Shared {
+        let slots = options.contexts.next_power_of_two();
+        // Zeroed by the kernel and not by us, so that only what is used becomes memory.
+        let (slots, words) = (
+            Box::<[Slot]>::new_zeroed_slice(slots),
+            Box::<[AtomicU64]>::new_zeroed_slice(RING_WORDS),
+        );
+        // SAFETY: both are made of atomic integers only, for which zero is a value: a free slot, a free word.
+        let (slots, words): (&'static [Slot], &'static [AtomicU64]) = unsafe {
+            (
+                Box::leak(slots.assume_init()),
+                Box::leak(words.assume_init()),
+            )
+        };
+        // Both lengths are powers of two.
+        let contexts = ContextTable::new(slots).expect("a power of two");
+        let ring = Ring::new(words).expect("a power of two");
+        let shared: &'static Shared = Box::leak(Box::new(Shared::new(
+            &BLOCKS,
+            contexts,
+            ring,
+            &SCRATCH,
+            &COUNTERS,
+            prepared.jvm.walker,
+            layout.owner_id.unwrap_or(0),
+            frozen,
+        )));
+        shared::publish(shared);
+        shared
+    }
+
+    /// Period of a kind, in the unit of what it counts; 0 for one that is off.
+    pub fn period_of(&self, kind: Kind) -> u64 {
+        match kind {
+            // Under `stress` another than was asked for.
+            Kind::Cpu => u64::try_from(self.period.as_nanos()).unwrap_or(u64::MAX),
+            Kind::Alloc | Kind::Blocked => self.options.period(kind).unwrap_or(0),
+        }
+    }
+
+    /// Whether the agent came to a VM that was running already.
+    #[inline]
+    pub fn is_late(&self) -> bool {
+        self.late
+    }
+
+    /// The strategy in force, and why.
+    pub fn strategy(&self) -> Arc<str> {
+        Arc::clone(&self.strategy.lock())
+    }
+
+    /// Another strategy is in force.
+    pub fn set_strategy(&self, strategy: &str) {
+        *self.strategy.lock() = Arc::from(strategy);
+    }
+
+    /// What the drain is told by and answers with at the end.
+    pub fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// Whether the session has ended: nothing is drained any more.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
+    }
+
+    /// The handler reads nothing more that may fault, save by AsyncGetCallTrace.
+    pub fn read_no_more(&self) {
+        self.shared.set_contained(false);
+        self.self_test.give_up(self);
+    }
+
+    /// Nothing is sampled from now on. Handlers that are inside are waited for before timers and blocks go.
+    fn silence(&self) {
+        self.allocations.end(self.jvmti);
+        self.disarm();
+        self.registry.stop();
+    }
+
+    /// No sample is begun from now on; those that have begun are waited for.
+    fn disarm(&self) {
+        self.shared.disarm();
+        let patience = Instant::now() + LAST_HANDLER;
+        while self.shared.active() > 0 && Instant::now() < patience {
+            std::thread::yield_now();
+        }
+    }
+
+    /// The session could not be run, or its thread has failed: nothing is sampled, nobody is waited for.
+    pub fn abandon(&self) {
+        self.over.store(true, Ordering::SeqCst);
+        self.silence();
+    }
+
+    /// Stops sampling, then waits for the last profile; once. Not to be called by the drain.
+    pub fn stop(&self) {
+        if self.over.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        self.silence();
+        if !self.ending.finish(LAST_FLUSH) {
+            log::warn(&format!(
+                "the last profile was not written within {LAST_FLUSH:?}"
+            ));
+        }
+    }
+}
+
+mod switch;
+pub use switch::{Phase, SwitchError};
+
+/// What is known of frozen frames; what is missing is said once.
+fn know_frozen(jni: Jni, structs: Option<&VmStructs>, wanted: bool) -> Frozen {
+    if !wanted {
+        return Frozen::new(frozen::marks(jni), None);
+    }
+    let layout = frozen::learn(jni, structs);
+    #[cfg(feature = "inject")]
+    let layout = layout.map(|mut layout| {
+        crate::inject::spoil(&mut layout);
+        layout
+    });
+    let layout = layout.and_then(frozen::confirmed).inspect_err(|missing| {
+        log::info(&format!(
+            "stacks of virtual threads that have been parked are truncated: frozen frames are not read, {missing}"
+        ));
+    });
+    Frozen::new(frozen::marks(jni), layout.ok())
+}
+
+fn kernel_release() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+}

@@ -1,0 +1,132 @@
+//! Stop and start of a session that goes on living.
+//!
+//! While it is stopped there is no timer and so no signal. What tags need goes on: records, the book of open
+//! spans, the blocks of threads, and mount events where the handler, or `blocked=`, goes by them. So a tag is right from the
+//! first sample after a start, and nothing has to be guessed.
+
+use std::sync::atomic::Ordering;
+
+use vtprof_signal::counters::Counter;
+
+use super::{LAST_FLUSH, Order, Session};
+use crate::log;
+
+/// Whether samples are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    Running,
+    Stopped,
+}
+
+/// Why a session cannot be stopped or started.
+#[derive(Debug, thiserror::Error)]
+pub enum SwitchError {
+    #[error("vtprof has ended in this JVM: see its earlier lines")]
+    Over,
+    #[error("vtprof does not start again: stack walks have faulted too often in this JVM")]
+    GivenUp,
+    #[error("sampling is stopped, but the last profile was not written within {LAST_FLUSH:?}")]
+    SlowToStop,
+    #[error("sampling is still stopped: the agent's thread has not answered within {LAST_FLUSH:?}")]
+    SlowToStart,
+}
+
+impl Session {
+    /// Stops sampling and waits for the profile of the window in progress. Not to be called by the drain.
+    pub fn pause(&self) -> Result<(), SwitchError> {
+        let mut phase = self.phase.lock();
+        if self.over.load(Ordering::SeqCst) {
+            return Err(SwitchError::Over);
+        }
+        if std::mem::replace(&mut *phase, Phase::Stopped) == Phase::Stopped {
+            log::answer("is stopped already");
+            return Ok(());
+        }
+        self.allocations.end(self.jvmti);
+        self.registry.pause();
+        self.disarm();
+        if !self.ending.ask(Order::Pause, LAST_FLUSH) {
+            return Err(SwitchError::SlowToStop);
+        }
+        log::answer(&format!(
+            "stopped, what was sampled is in {}; control=start goes on",
+            self.directory.path().display()
+        ));
+        Ok(())
+    }
+
+    /// Samples again, in a new window. Not to be called by the drain.
+    pub fn resume(&self) -> Result<(), SwitchError> {
+        let mut phase = self.phase.lock();
+        if self.over.load(Ordering::SeqCst) {
+            return Err(SwitchError::Over);
+        }
+        if self.given_up.load(Ordering::SeqCst) {
+            return Err(SwitchError::GivenUp);
+        }
+        if *phase == Phase::Running {
+            log::answer("is running already");
+            return Ok(());
+        }
+        // The window first: a sample must find it.
+        if !self.ending.ask(Order::Resume, LAST_FLUSH) {
+            // Whether it was taken up or not: nothing is to be written while sampling is stopped.
+            self.ending.tell(Order::Pause);
+            return Err(SwitchError::SlowToStart);
+        }
+        self.registry.resume();
+        self.arm();
+        *phase = Phase::Running;
+        // The session may have ended, or given up, in between; both disarm after they have said so.
+        if self.over.load(Ordering::SeqCst) || self.given_up.load(Ordering::SeqCst) {
+            self.shared.disarm();
+            self.allocations.end(self.jvmti);
+            let given_up = self.given_up.load(Ordering::SeqCst);
+            return Err(if given_up {
+                SwitchError::GivenUp
+            } else {
+                SwitchError::Over
+            });
+        }
+        log::answer("started again");
+        Ok(())
+    }
+
+    /// Sampling is off for the rest of this run: it has done harm.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Ordering::SeqCst);
+        self.shared.disarm();
+        self.allocations.end(self.jvmti);
+    }
+
+    /// How things stand, as `key=value` in one line.
+    pub fn status(&self) -> String {
+        let phase = *self.phase.lock();
+        let state = if self.over.load(Ordering::SeqCst) {
+            "over"
+        } else if self.given_up.load(Ordering::SeqCst) {
+            "given up"
+        } else if phase == Phase::Running {
+            "running"
+        } else {
+            "stopped"
+        };
+        let (threads, timers) = self.registry.count();
+        let counters = self.shared.counters;
+        let figures: Vec<_> = [
+            Counter::Signals,
+            Counter::SamplesTaken,
+            Counter::WindowsFailed,
+        ]
+        .into_iter()
+        .map(|counter| format!("{}={}", counter.name(), counters.get(counter)))
+        .collect();
+        format!(
+            "{} status={state} threads={threads} timers={timers} {} context={} out={}",
+            env!("CARGO_PKG_VERSION"),
+            figures.join(" "),
+            self.strategy(),
+            self.directory.path().display()
+        )
+    }
+}

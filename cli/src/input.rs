@@ -1,0 +1,175 @@
+//! From paths to read files, one at a time, so that a folder of windows need not fit in memory.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use vtprof_profile::content::Content;
+use vtprof_profile::gzip::{self, ReadError};
+use vtprof_profile::model::Profile;
+use vtprof_profile::spans::{self, SpanList};
+
+use crate::args::InputArgs;
+use crate::text::note;
+
+/// Endings of the files that are read from a folder.
+const ENDINGS: [&str; 4] = [".pb.gz", ".pb", ".pprof", ".pprof.gz"];
+/// What the agent writes into the name of its span files.
+const SPANS_IN_NAME: &str = "-spans-";
+
+/// One file's content.
+pub enum Loaded {
+    /// A profile.
+    Profile(Box<Profile>),
+    /// Spans that ended, and how many more ended than the file has.
+    Spans { list: SpanList, left_out: u64 },
+}
+
+/// Where a file comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    Stdin,
+    /// Named by the user.
+    Named(PathBuf),
+    /// Found in a folder the user named; it may be gone again by the time it is read.
+    Found(PathBuf),
+}
+
+/// Reads all inputs in order and hands each to `take`.
+///
+/// # Errors
+/// The first file that cannot be read or that `take` refuses, with its name.
+pub fn read_all(args: &InputArgs, mut take: impl FnMut(Loaded) -> Result<()>) -> Result<()> {
+    for source in sources(&args.files)? {
+        let (name, bytes) = match &source {
+            Source::Stdin => (
+                "standard input".to_owned(),
+                read(io::stdin().lock(), args).context("standard input")?,
+            ),
+            Source::Named(path) | Source::Found(path) => {
+                let name = path.display().to_string();
+                let file = match File::open(path) {
+                    Ok(file) => file,
+                    Err(error)
+                        if error.kind() == ErrorKind::NotFound
+                            && matches!(source, Source::Found(_)) =>
+                    {
+                        note(&format!(
+                            "{name}: removed since the folder was listed, left out"
+                        ));
+                        continue;
+                    }
+                    Err(error) => return Err(anyhow!("{name}: cannot open: {error}")),
+                };
+                let bytes = read(file, args).with_context(|| name.clone())?;
+                (name, bytes)
+            }
+        };
+        decode(&bytes, &name).and_then(&mut take).context(name)?;
+    }
+    Ok(())
+}
+
+fn read(source: impl Read, args: &InputArgs) -> Result<Vec<u8>> {
+    gzip::read_bytes(source, args.byte_limit()).map_err(|error| match error {
+        ReadError::TooLarge { .. } => {
+            anyhow!(
+                "more than {} MiB when decompressed; --max-mib raises the limit",
+                args.max_mib
+            )
+        }
+        other => other.into(),
+    })
+}
+
+fn decode(bytes: &[u8], name: &str) -> Result<Loaded> {
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(|byte| *byte == b'{')
+        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+    {
+        bail!("JSON; this version reads pprof and OTLP traces in protobuf only");
+    }
+    match Content::of(bytes).context("looks like OTLP spans, but is not")? {
+        Content::Spans(traces) => Ok(Loaded::Spans {
+            list: spans::traces_to_spans(&traces),
+            left_out: spans::left_out(&traces),
+        }),
+        Content::Empty if name.contains(SPANS_IN_NAME) => Ok(Loaded::Spans {
+            list: SpanList::default(),
+            left_out: 0,
+        }),
+        Content::Empty | Content::Other => {
+            Ok(Loaded::Profile(Box::new(Profile::from_bytes(bytes)?)))
+        }
+    }
+}
+
+/// Folders replaced by their files, in order of names; each file once, since twice would count
+/// its samples twice.
+fn sources(paths: &[PathBuf]) -> Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    let mut seen = HashSet::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            if sources.contains(&Source::Stdin) {
+                bail!("'-' is given twice, but standard input can be read once");
+            }
+            sources.push(Source::Stdin);
+            continue;
+        }
+        let candidates = if path.is_dir() {
+            files_of(path)?.into_iter().map(Source::Found).collect()
+        } else {
+            vec![Source::Named(path.clone())]
+        };
+        for candidate in candidates {
+            let (Source::Named(file) | Source::Found(file)) = &candidate else {
+                continue;
+            };
+            // A pipe such as /dev/fd/63 has no canonical path; whatever else is wrong with a path,
+            // opening it will say.
+            let repeated = file
+                .canonicalize()
+                .is_ok_and(|canonical| !seen.insert(canonical));
+            if repeated {
+                note(&format!("{}: given twice, read once", file.display()));
+            } else {
+                sources.push(candidate);
+            }
+        }
+    }
+    Ok(sources)
+}
+
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
+    let list = || -> io::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for entry in folder.read_dir()? {
+            let path = entry?.path();
+            let name = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            // A leading dot marks files in the making.
+            if !name.starts_with('.')
+                && ENDINGS.iter().any(|end| name.ends_with(end))
+                && path.is_file()
+            {
+                files.push(path);
+            }
+        }
+        files.sort();
+        Ok(files)
+    };
+    let name = folder.display();
+    let files = list().map_err(|error| anyhow!("{name}: cannot list: {error}"))?;
+    if files.is_empty() {
+        bail!(
+            "{name}: no profiles in this folder (looked for *{})",
+            ENDINGS.join(", *")
+        );
+    }
+    Ok(files)
+}

@@ -1,0 +1,53 @@
+//! `vtprof`: reads span-tagged profiles in the terminal.
+//!
+//! One module a question (`top`, `spans`), on shared ones for reading files, choosing a kind and
+//! a sample type, and printing. Nothing here knows how a profile is encoded: that is `vtprof-profile`.
+#![forbid(unsafe_code)]
+
+mod args;
+mod figures;
+mod focus;
+mod input;
+mod json;
+mod listing;
+mod measure;
+mod selection;
+mod spans;
+mod tags;
+mod text;
+mod top;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let done = match &cli.command {
+        Command::Top(args) => top::run(args, &mut out),
+        Command::Spans(args) => spans::run(args, &mut out),
+    };
+    match done.and_then(|()| Ok(out.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader of a pipe has seen enough, e.g. `vtprof top … | head`.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            text::note(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let json = cause
+            .downcast_ref::<serde_json::Error>()
+            .and_then(serde_json::Error::io_error_kind);
+        io.or(json) == Some(io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,177 @@
+//! Which value of a sample is shown, the same over all files, and how many samples it stands on.
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use vtprof_profile::kind::Kind;
+use vtprof_profile::model::{Profile, Sample, ValueType};
+
+use crate::figures::{self, Sum, plural};
+use crate::text::printable;
+
+/// The chosen sample type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Measure {
+    /// E.g. `cpu`.
+    pub kind: String,
+    /// E.g. `nanoseconds`.
+    pub unit: String,
+}
+
+/// Chooses a sample type by the first profile and finds it again in the others.
+#[derive(Debug)]
+pub struct Chooser {
+    wanted: Option<String>,
+    measure: Option<Measure>,
+    /// Whether every file so far said how many samples a value stands on.
+    counted: bool,
+    window: Option<(i64, i64)>,
+    profiles: usize,
+}
+
+/// Reads sums out of the samples of one profile.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader {
+    value: usize,
+    count: Count,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Count {
+    /// A sample type counts them.
+    Column(usize),
+    /// Each stands for a period of the value shown.
+    Period(i64),
+    /// The file does not say; the records of a file are merged samples and count for nothing.
+    Unknown,
+}
+
+impl Chooser {
+    pub fn new(wanted: Option<&str>) -> Self {
+        Chooser {
+            wanted: wanted.map(str::to_owned),
+            measure: None,
+            counted: true,
+            window: None,
+            profiles: 0,
+        }
+    }
+
+    /// How to read this profile.
+    ///
+    /// # Errors
+    /// It has no values of the wanted kind, or none of the kind and unit that the first had.
+    pub fn reader(&mut self, profile: &Profile) -> Result<Reader> {
+        let types = &profile.sample_types;
+        let found = match (&self.measure, &self.wanted) {
+            (Some(measure), _) => types
+                .iter()
+                .position(|t| is(t, &measure.kind, &measure.unit)),
+            (None, Some(kind)) => profile.sample_type(kind),
+            (None, None) => profile.default_sample_type.or(types.len().checked_sub(1)),
+        };
+        let Some((index, value_type)) = found.and_then(|index| Some((index, types.get(index)?)))
+        else {
+            let missing = match (&self.measure, &self.wanted) {
+                (Some(measure), _) => format!(
+                    "{}/{}, which the files before have",
+                    measure.kind, measure.unit
+                ),
+                (None, wanted) => wanted.clone().unwrap_or_default(),
+            };
+            let has: Vec<_> = types
+                .iter()
+                .map(|t| format!("{}/{}", t.kind, t.unit))
+                .collect();
+            bail!("no sample type {missing}; it has {}", has.join(", "));
+        };
+        self.measure = Some(Measure {
+            kind: value_type.kind.clone(),
+            unit: value_type.unit.clone(),
+        });
+
+        let count = match types.iter().position(|t| is(t, "samples", "count")) {
+            Some(column) => Count::Column(column),
+            // What is counted there is an estimate, and one sample may stand for many periods.
+            None if Kind::of(profile).is_some_and(|kind| !kind.counts_samples()) => Count::Unknown,
+            None if profile.period > 0 && profile.period_type.as_ref() == Some(value_type) => {
+                Count::Period(profile.period)
+            }
+            None => Count::Unknown,
+        };
+        self.counted &= !matches!(count, Count::Unknown);
+        self.profiles += 1;
+        if profile.time_nanos > 0 {
+            let end = profile
+                .time_nanos
+                .saturating_add(profile.duration_nanos.max(0));
+            let (start, last) = self.window.unwrap_or((profile.time_nanos, end));
+            self.window = Some((start.min(profile.time_nanos), last.max(end)));
+        }
+        Ok(Reader {
+            value: index,
+            count,
+        })
+    }
+
+    /// The chosen sample type; `None` before the first profile.
+    pub fn measure(&self) -> Option<&Measure> {
+        self.measure.as_ref()
+    }
+
+    /// Whether sums know their number of samples.
+    pub fn counted(&self) -> bool {
+        self.counted
+    }
+
+    /// Profiles read.
+    pub fn profiles(&self) -> usize {
+        self.profiles
+    }
+
+    /// One line for people: what was measured, on how much.
+    pub fn summary(&self, whole: Sum) -> String {
+        let Some(measure) = &self.measure else {
+            return "no profile".to_owned();
+        };
+        let mut line = format!(
+            "{}: {}",
+            measure.kind,
+            figures::value(whole.value, &measure.unit)
+        );
+        if self.counted {
+            line += &format!(", {}", plural(whole.samples, "sample"));
+        }
+        line += &format!(", {}", plural(self.profiles as i128, "profile"));
+        if let Some((start, end)) = self.window
+            && end > start
+        {
+            line += &format!(
+                " over {}",
+                figures::nanos(i128::from(end) - i128::from(start))
+            );
+        }
+        printable(&line)
+    }
+
+    /// From the first start to the last end, ns since the Unix epoch.
+    pub fn window(&self) -> Option<(i64, i64)> {
+        self.window
+    }
+}
+
+impl Reader {
+    pub fn sum(&self, sample: &Sample<'_>) -> Sum {
+        let at = |index: usize| sample.values.get(index).copied().map_or(0, i128::from);
+        let value = at(self.value);
+        let samples = match self.count {
+            Count::Column(column) => at(column),
+            Count::Period(period) => (value + i128::from(period) / 2) / i128::from(period),
+            Count::Unknown => 0,
+        };
+        Sum { value, samples }
+    }
+}
+
+fn is(value_type: &ValueType, kind: &str, unit: &str) -> bool {
+    value_type.kind == kind && value_type.unit == unit
+}

@@ -1,0 +1,92 @@
+//! `vtprof spans`: what local root spans cost, one by one and by endpoint.
+
+mod endpoints;
+mod json;
+mod print;
+mod roots;
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+
+use crate::args::{SpansArgs, SpansBy};
+use crate::input::{self, Loaded};
+use crate::measure::Chooser;
+use crate::selection::{Choice, Selection};
+
+use endpoints::Endpoint;
+use roots::{Root, Roots};
+
+/// The tables asked for, in order, cut to the rows asked for.
+struct View<'a> {
+    roots: &'a Roots,
+    chooser: &'a Chooser,
+    endpoints: Option<Table<Endpoint>>,
+    spans: Option<Table<&'a Root>>,
+}
+
+/// Rows to show and those left out.
+struct Table<T> {
+    shown: Vec<T>,
+    rest: Vec<T>,
+}
+
+impl<T> Table<T> {
+    fn cut(mut rows: Vec<T>, limit: Option<usize>) -> Self {
+        let rest = rows.split_off(limit.unwrap_or(rows.len()).min(rows.len()));
+        Table { shown: rows, rest }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
+    let mut roots = Roots::default();
+    let begin = || Chooser::new(args.input.sample_type.as_deref());
+    let mut chooser = begin();
+    let mut selection = Selection::new(&args.input);
+    input::read_all(&args.input, |loaded| match loaded {
+        Loaded::Profile(profile) => {
+            match selection.judge(&profile)? {
+                Choice::LeaveOut => return Ok(()),
+                Choice::TakeAnew => {
+                    roots.forget_profiles();
+                    chooser = begin();
+                }
+                Choice::Take => {}
+            }
+            roots.add_profile(&profile, chooser.reader(&profile)?)
+        }
+        Loaded::Spans { list, left_out } => {
+            roots.add_spans(list, left_out);
+            Ok(())
+        }
+    })?;
+
+    selection.conclude()?;
+
+    let slowest = args.slowest.map(|rows| rows as usize);
+    if slowest.is_some() && !roots.has_durations() {
+        bail!(
+            "--slowest needs durations, but there is no ended local root span among the inputs: add the -spans- files"
+        );
+    }
+    let limit = slowest.or(args.input.row_limit());
+    let (endpoints, spans) = match (args.by, slowest) {
+        (None, None) => (true, true),
+        (by, slowest) => (
+            by == Some(SpansBy::Endpoint),
+            slowest.is_some() || by == Some(SpansBy::Span),
+        ),
+    };
+    let view = View {
+        roots: &roots,
+        chooser: &chooser,
+        endpoints: endpoints.then(|| Table::cut(endpoints::of(&roots), limit)),
+        spans: spans.then(|| Table::cut(roots.slowest_first(), limit)),
+    };
+    if args.input.json {
+        json::write(&view, out)
+    } else {
+        print::write(&view, out)
+    }
+}

@@ -1,0 +1,171 @@
+//! Local root spans: what profiles say they cost, joined with what span files say they were.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use anyhow::Result;
+use vtprof_profile::ids::SpanId;
+use vtprof_profile::model::Profile;
+use vtprof_profile::spans::{SpanKind, SpanList, SpanStatus};
+
+use crate::figures::Sum;
+use crate::measure::Reader;
+use crate::tags::{TagKeys, Tags};
+
+/// One local root span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Its id; a text, because files of others may have ids that are no 16 hex digits.
+    pub id: String,
+    pub trace: Option<String>,
+    /// Final name where known, else the latest of the profiles.
+    pub name: Option<String>,
+    /// When the profile began that `name` is from.
+    named_at: i64,
+    pub cost: Sum,
+    /// Only for spans of a span file.
+    pub ended: Option<Ended>,
+}
+
+/// What a span file says of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    pub start_unix_nanos: u64,
+    pub duration_nanos: u64,
+    pub kind: SpanKind,
+    pub status: SpanStatus,
+}
+
+/// All local root spans, and the cost that belongs to none.
+#[derive(Debug, Default)]
+pub struct Roots {
+    roots: Vec<Root>,
+    index: HashMap<String, usize>,
+    /// Samples with a name, but no id.
+    pub named_only: HashMap<String, Sum>,
+    /// Samples without a tag.
+    pub untagged: Sum,
+    /// All samples.
+    pub whole: Sum,
+    /// Spans in span files, local roots or not.
+    pub spans_read: u64,
+    /// Spans that ended and that the writer left out of its file.
+    pub spans_left_out: u64,
+    /// Spans that have no valid id.
+    pub spans_without_id: u64,
+}
+
+impl Roots {
+    /// Adds the samples of a profile.
+    pub fn add_profile(&mut self, profile: &Profile, reader: Reader) -> Result<()> {
+        let keys = TagKeys::of(profile);
+        for sample in profile.samples.iter() {
+            let sum = reader.sum(&sample);
+            self.whole.add(sum);
+            let tags = keys.read(profile, &sample);
+            self.add_sample(&tags, sum, profile.time_nanos);
+        }
+        Ok(())
+    }
+
+    /// As if no profile had been read, only span files.
+    pub fn forget_profiles(&mut self) {
+        (self.named_only, self.untagged, self.whole) = Default::default();
+        self.roots.retain_mut(|root| {
+            root.cost = Sum::default();
+            root.ended.is_some()
+        });
+        let ids = self.roots.iter().map(|root| root.id.clone());
+        self.index = ids.zip(0..).collect();
+    }
+
+    fn add_sample(&mut self, tags: &Tags<'_>, sum: Sum, time: i64) {
+        let Some(id) = tags.root else {
+            match tags.name {
+                Some(name) => self.named_only.entry(name.to_owned()).or_default().add(sum),
+                None => self.untagged.add(sum),
+            }
+            return;
+        };
+        let root = self.root(id);
+        root.cost.add(sum);
+        if root.trace.is_none() {
+            root.trace = tags.trace.map(str::to_owned);
+        }
+        if let Some(name) = tags.name
+            && root.ended.is_none()
+            && (root.name.is_none() || time > root.named_at)
+        {
+            root.name = Some(name.to_owned());
+            root.named_at = time;
+        }
+    }
+
+    /// Adds the spans of a span file. Their names are final and override those of profiles, where a
+    /// window may have closed before the span was renamed.
+    pub fn add_spans(&mut self, list: SpanList, left_out: u64) {
+        self.spans_read += list.spans.len() as u64;
+        self.spans_left_out = self.spans_left_out.saturating_add(left_out);
+        self.spans_without_id += list.without_id;
+        for span in list.spans.into_iter().filter(|span| span.is_local_root()) {
+            let root = self.root(&span.span.to_string());
+            root.trace = Some(span.trace.to_string());
+            root.ended = Some(Ended {
+                start_unix_nanos: span.start_unix_nanos,
+                duration_nanos: span.duration_nanos(),
+                kind: span.kind,
+                status: span.status,
+            });
+            root.name = Some(span.name).filter(|name| !name.is_empty());
+        }
+    }
+
+    fn root(&mut self, id: &str) -> &mut Root {
+        // One form for ids of any writer, or the samples and the span would not meet.
+        let known = self.index.get(id).copied().or_else(|| {
+            let normal = id.parse::<SpanId>().ok()?.to_string();
+            self.index.get(&normal).copied()
+        });
+        let index = known.unwrap_or_else(|| {
+            let id = id
+                .parse::<SpanId>()
+                .map_or_else(|_| id.to_owned(), |id| id.to_string());
+            self.index.insert(id.clone(), self.roots.len());
+            self.roots.push(Root {
+                id,
+                trace: None,
+                name: None,
+                named_at: 0,
+                cost: Sum::default(),
+                ended: None,
+            });
+            self.roots.len() - 1
+        });
+        &mut self.roots[index]
+    }
+
+    /// All roots, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Root> {
+        self.roots.iter()
+    }
+
+    /// Whether any span file told of a local root.
+    pub fn has_durations(&self) -> bool {
+        self.roots.iter().any(|root| root.ended.is_some())
+    }
+
+    /// Longest first, then those whose duration is not known, by cost.
+    pub fn slowest_first(&self) -> Vec<&Root> {
+        let mut roots: Vec<_> = self.roots.iter().collect();
+        roots.sort_by(|a, b| {
+            let key = |root: &Root| {
+                Reverse((
+                    root.ended.map(|ended| ended.duration_nanos),
+                    root.cost.value,
+                ))
+            };
+            key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id))
+        });
+        roots
+    }
+}

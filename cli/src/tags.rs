@@ -1,0 +1,52 @@
+//! The labels that tie a sample to a span.
+
+use vtprof_profile::model::{Profile, Sample, StringIndex};
+
+/// Where one profile keeps its tag labels' keys, looked up once.
+pub struct TagKeys {
+    trace: Vec<StringIndex>,
+    span: Vec<StringIndex>,
+    root: Vec<StringIndex>,
+    name: Vec<StringIndex>,
+}
+
+/// The tag labels of one sample; empty texts count as absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tags<'a> {
+    /// 32 hex digits.
+    pub trace: Option<&'a str>,
+    /// The current span, 16 hex digits.
+    pub span: Option<&'a str>,
+    /// The local root span, 16 hex digits. Files for Pyroscope have one span id, which is the
+    /// local root's; it stands in where this label is absent.
+    pub root: Option<&'a str>,
+    /// Final name of the local root span.
+    pub name: Option<&'a str>,
+}
+
+impl TagKeys {
+    pub fn of(profile: &Profile) -> Self {
+        TagKeys {
+            trace: profile.strings.find("trace_id"),
+            span: profile.strings.find("span_id"),
+            root: profile.strings.find("local_root_span_id"),
+            name: profile.strings.find("span_name"),
+        }
+    }
+
+    pub fn read<'a>(&self, profile: &'a Profile, sample: &Sample<'_>) -> Tags<'a> {
+        let text = |keys: &[StringIndex]| {
+            sample
+                .text(keys)
+                .map(|text| profile.strings.get(text))
+                .filter(|text| !text.is_empty())
+        };
+        let span = text(&self.span);
+        Tags {
+            trace: text(&self.trace),
+            span,
+            root: text(&self.root).or(span),
+            name: text(&self.name),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package io.vtprof.truth;
+
+/**
+ * Burns CPU until its end comes: {@code exit} and {@code halt} after that many milliseconds, {@code wait} by a signal.
+ *
+ * <pre>LastMoments exit|halt|wait MILLIS</pre>
+ */
+public final class LastMoments {
+  private static volatile long sink;
+
+  private LastMoments() {}
+
+  public static void main(String[] args) throws InterruptedException {
+    for (int i = 0; i < 2; i++) {
+      Thread burner = new Thread(LastMoments::burn, "burner-" + i);
+      burner.setDaemon(true);
+      burner.start();
+    }
+    System.out.println("up");
+    Thread.sleep(Long.parseLong(args[1]));
+    switch (args[0]) {
+      case "exit" -> System.exit(7);
+      case "halt" -> Runtime.getRuntime().halt(8);
+      default -> Thread.sleep(600_000);
+    }
+  }
+
+  /** Half of the time at the most, so that several such JVMs run beside each other. */
+  private static void burn() {
+    try {
+      while (true) {
+        long until = System.nanoTime() + 5_000_000;
+        while (System.nanoTime() < until) {
+          sink++;
+        }
+        Thread.sleep(5);
+      }
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package io.vtprof.truth;
+
+import java.util.concurrent.atomic.LongAdder;
+
+/** What really happened in one span: whose class burnt, for how long, under which ids. Safe for any thread. */
+final class SpanTruth {
+  final String burner;
+  final String traceId;
+  final String spanId;
+  final String parentId;
+  final String localRootId;
+  final long startEpochNanos;
+  final long startNanos;
+  final LongAdder iterations = new LongAdder();
+  /** The name the span has in the end. */
+  volatile String name;
+  /** The name the span had at first, empty where it was never renamed. */
+  volatile String firstName = "";
+  /** Work of this span ran on several threads at once. */
+  volatile boolean parallel;
+  volatile long endEpochNanos;
+  volatile long endNanos;
+
+  SpanTruth(String burner, String name, String traceId, String spanId, String parentId, String localRootId) {
+    this.burner = burner;
+    this.name = name;
+    this.traceId = traceId;
+    this.spanId = spanId;
+    this.parentId = parentId;
+    this.localRootId = localRootId;
+    this.startEpochNanos = Clock.epochNanos();
+    this.startNanos = System.nanoTime();
+  }
+
+  void ended() {
+    endNanos = System.nanoTime();
+    endEpochNanos = Clock.epochNanos();
+  }
+
+  String line() {
+    return String.join("\t", burner, name, firstName, traceId, spanId, parentId, localRootId,
+        Long.toString(startEpochNanos), Long.toString(endEpochNanos),
+        Long.toString(endNanos == 0 ? 0 : endNanos - startNanos),
+        Long.toString(iterations.sum()), parallel ? "parallel" : "serial");
+  }
+}

@@ -1,0 +1,102 @@
+package io.vtprof.truth;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+import javax.management.JMException;
+import javax.management.ObjectName;
+
+/**
+ * Stops and starts the agent {@code --count} times in a quiet JVM and notes what has grown, then as often as time
+ * allows under load, and leaves it on for a last stretch of load. The agent's library is the property {@code
+ * truth.agent}.
+ */
+final class StopStart implements Scenario {
+  private static final int WARM_UP = 200;
+  private static final String AGENT = System.getProperty("truth.agent");
+
+  @Override
+  public void run(World world) throws Exception {
+    SplittableRandom random = world.random();
+    cycles(WARM_UP, random);
+    note(world, "before");
+    long begun = System.nanoTime();
+    cycles(world.count(), random);
+    world.log().fact("cycle_us", (System.nanoTime() - begun) / 1_000 / world.count());
+    note(world, "after");
+    control("stop");
+    world.log().fact("timers_stopped", lines("/proc/self/timers", "ID:"));
+    control("start");
+    world.log().fact("timers_started", lines("/proc/self/timers", "ID:"));
+
+    world.startClock();
+    for (int i = 0; i < world.threads(); i++) {
+      SplittableRandom own = world.random();
+      world.start(() -> {
+        while (world.running()) {
+          Requests.serve(world, own);
+        }
+      });
+    }
+    int underLoad = 0;
+    while (world.share() < 0.5) {
+      control("stop");
+      Thread.sleep(random.nextInt(3));
+      control("start");
+      Thread.sleep(random.nextInt(20));
+      underLoad++;
+    }
+    world.log().fact("cycles_under_load", underLoad);
+    control("stop");
+    world.log().fact("stopped_at", Clock.epochNanos());
+    Thread.sleep(200);
+    world.log().fact("started_at", Clock.epochNanos());
+    control("start");
+    world.join();
+  }
+
+  private static void cycles(long count, SplittableRandom random) throws JMException {
+    for (long i = 0; i < count; i++) {
+      control("stop");
+      if (random.nextInt(8) == 0) {
+        // Twice is as good as once.
+        control("stop");
+      }
+      control("start");
+    }
+  }
+
+  /** As {@code jcmd JVMTI.agent_load} does it, within this JVM. */
+  private static void control(String request) throws JMException {
+    Object answer = ManagementFactory.getPlatformMBeanServer().invoke(
+        new ObjectName("com.sun.management:type=DiagnosticCommand"),
+        "jvmtiAgentLoad",
+        new Object[] {new String[] {AGENT, "\"control=" + request + "\""}},
+        new String[] {String[].class.getName()});
+    if (!answer.toString().contains("return code: 0")) {
+      throw new IllegalStateException(request + ": " + answer);
+    }
+  }
+
+  private static void note(World world, String when) throws IOException {
+    System.gc();
+    TruthLog log = world.log();
+    log.fact("resident_" + when, Long.parseLong(Files.readString(Path.of("/proc/self/statm")).split(" ")[1]) * 4096);
+    log.fact("threads_" + when, entries("/proc/self/task"));
+    log.fact("files_" + when, entries("/proc/self/fd"));
+    log.fact("timers_" + when, lines("/proc/self/timers", "ID:"));
+  }
+
+  private static long entries(String folder) throws IOException {
+    try (Stream<Path> entries = Files.list(Path.of(folder))) {
+      return entries.count();
+    }
+  }
+
+  private static long lines(String file, String start) throws IOException {
+    return Files.readAllLines(Path.of(file)).stream().filter(line -> line.startsWith(start)).count();
+  }
+}

@@ -1,0 +1,178 @@
+package io.vtprof.truth;
+
+import io.opentelemetry.api.trace.Tracer;
+import io.vtprof.truth.burn.Background;
+import io.vtprof.truth.burn.Burners;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** What the scenarios share: tracer, notes, threads, time, and the number of iterations that make a microsecond. */
+final class World {
+  private static final long GRACE_SECONDS = 60;
+
+  private final Tracer tracer;
+  private final TruthLog log;
+  private final SplittableRandom seeds;
+  private final boolean virtual;
+  private final ThreadFactory factory;
+  private final Waits waits;
+  private final int threads;
+  private final long count;
+  private final int seconds;
+  private final double iterationsPerMicro;
+  private final List<Thread> started = new ArrayList<>();
+  private final AtomicReference<Throwable> failure = new AtomicReference<>();
+  private volatile long deadline;
+  private volatile long sink;
+
+  World(Tracer tracer, TruthLog log, Settings settings, double iterationsPerMicro) {
+    this.tracer = tracer;
+    this.log = log;
+    this.seeds = new SplittableRandom(settings.seed());
+    this.virtual = settings.virtual();
+    this.factory = virtual ? Threads.virtual() : Threads.platform("request");
+    this.threads = settings.threads();
+    this.count = settings.count();
+    this.iterationsPerMicro = iterationsPerMicro;
+    this.waits = new Waits(settings.waits());
+    this.seconds = settings.seconds();
+  }
+
+  Tracer tracer() {
+    return tracer;
+  }
+
+  TruthLog log() {
+    return log;
+  }
+
+  Waits waits() {
+    return waits;
+  }
+
+  boolean virtual() {
+    return virtual;
+  }
+
+  int threads() {
+    return threads;
+  }
+
+  /** How many spans to make, for scenarios that count instead of watching the clock. */
+  long count() {
+    return count;
+  }
+
+  /** Time begins to count once all is warm. */
+  void startClock() {
+    deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+  }
+
+  /** Until time is up or a thread has failed. */
+  boolean running() {
+    return System.nanoTime() < deadline && failure.get() == null;
+  }
+
+  /** How much of the time is over, 0 to 1. */
+  double share() {
+    return 1 - (deadline - System.nanoTime()) / 1e9 / seconds;
+  }
+
+  synchronized SplittableRandom random() {
+    return seeds.split();
+  }
+
+  long iterations(long micros) {
+    return (long) (micros * iterationsPerMicro);
+  }
+
+  /** Keeps a result alive without costing a shared write that matters. */
+  void keep(long value) {
+    if (value == 0x5EED) {
+      sink = value;
+    }
+  }
+
+  /** Burns where no span may be charged. */
+  void workUntagged(Burner burner, long micros) {
+    long iterations = iterations(micros);
+    log.untagged(burner.name(), iterations);
+    keep(burner.work(iterations));
+  }
+
+  Burner root(SplittableRandom random) {
+    return Burners.ROOT.get(random.nextInt(Burners.ROOT.size()));
+  }
+
+  Burner child(SplittableRandom random) {
+    return Burners.CHILD.get(random.nextInt(Burners.CHILD.size()));
+  }
+
+  /** Starts a thread of the kind under test. {@link #join} waits for it. */
+  Thread start(Task task) {
+    return start(factory, task);
+  }
+
+  synchronized Thread start(ThreadFactory kind, Task task) {
+    Thread thread = kind.newThread(() -> guard(task));
+    started.add(thread);
+    thread.start();
+    return thread;
+  }
+
+  /** A thread of the kind under test that is joined at once: thread-per-request. */
+  void inNewThread(Runnable body) throws InterruptedException {
+    Thread thread = factory.newThread(() -> guard(body::run));
+    thread.start();
+    thread.join();
+  }
+
+  /** Notes the first failure; {@link #join} throws it. */
+  void guard(Task task) {
+    try {
+      task.run();
+    } catch (Throwable e) {
+      failure.compareAndSet(null, e);
+    }
+  }
+
+  /** Threads without a span that burn now and then, some of each kind, until time is up. */
+  void startBackground(int ofEachKind) {
+    for (int i = 0; i < ofEachKind; i++) {
+      start(Threads.platform("background"), () -> background(random()));
+      start(() -> background(random()));
+    }
+  }
+
+  private void background(SplittableRandom random) throws InterruptedException {
+    while (running()) {
+      workUntagged(Background.INSTANCE, random.nextLong(200, 2_000));
+      waits.block(random);
+    }
+  }
+
+  void join() throws Exception {
+    long until = deadline + TimeUnit.SECONDS.toNanos(GRACE_SECONDS);
+    for (int i = 0; ; i++) {
+      Thread thread;
+      synchronized (this) {
+        if (i == started.size()) {
+          break;
+        }
+        thread = started.get(i);
+      }
+      // Without a deadline of their own, counting scenarios are bounded by the harness.
+      thread.join(count > 0 ? 0 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime())));
+      if (thread.isAlive()) {
+        throw new IllegalStateException("thread " + thread + " did not end within " + GRACE_SECONDS + " s");
+      }
+    }
+    if (failure.get() != null) {
+      throw new IllegalStateException("a thread failed", failure.get());
+    }
+  }
+}

@@ -1,0 +1,295 @@
+//! A running JVM, its output and its end, under a time limit.
+//!
+//! Output goes to files: a pipe that nobody empties would block the program that is tested. A JVM
+//! past its limit is asked for its threads (SIGQUIT), then killed, and both are in the error.
+
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::launch::Launch;
+
+const POLL: Duration = Duration::from_millis(20);
+/// Time for the thread dump before the kill.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+/// How much of an output an error quotes, bytes.
+const QUOTE: usize = 6_000;
+
+/// The right to load the machine. Two JVMs at once would take each other's CPU, and tests of one
+/// file run in parallel.
+#[derive(Debug)]
+pub struct Machine {
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Machine {
+    /// Waits for one's turn. A failed test before is no reason not to run.
+    pub fn turn() -> Machine {
+        static TURN: Mutex<()> = Mutex::new(());
+        Machine {
+            _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}
+
+/// A JVM that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its process id while it ran.
+    pub pid: u32,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// All of its standard output.
+    pub stdout: String,
+    /// All of its standard error.
+    pub stderr: String,
+}
+
+impl Finished {
+    /// The lines the agent wrote.
+    pub fn agent_lines(&self) -> Vec<&str> {
+        self.stderr
+            .lines()
+            .filter(|line| line.starts_with("vtprof: "))
+            .collect()
+    }
+
+    /// A `key=value` line of its standard output.
+    ///
+    /// # Panics
+    /// There is none, or it is no number.
+    pub fn figure(&self, key: &str) -> u64 {
+        let value = self
+            .stdout
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        value
+            .and_then(|value| value.parse().ok())
+            .unwrap_or_else(|| panic!("no {key}: {self:#?}"))
+    }
+
+    /// # Errors
+    /// Any exit status but 0.
+    pub fn success(self) -> Result<Finished> {
+        if self.status.success() {
+            return Ok(self);
+        }
+        let signal = self.status.signal();
+        bail!(
+            "the JVM ended with {} (signal {signal:?})\n--- stdout\n{}\n--- stderr\n{}",
+            self.status,
+            tail(&self.stdout),
+            tail(&self.stderr)
+        )
+    }
+}
+
+/// A JVM that runs. Killed on drop.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    deadline: Instant,
+    limit: Duration,
+}
+
+impl Running {
+    /// Starts it in `dir`, with a limit on its whole run.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(launch: &Launch, dir: &Path, limit: Duration) -> Result<Running> {
+        // A number a run: several in one folder keep their outputs.
+        let number = fs::read_dir(dir)?.count();
+        let stdout = dir.join(format!("stdout-{number}.txt"));
+        let stderr = dir.join(format!("stderr-{number}.txt"));
+        let mut command = launch.command(dir);
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout)?)
+            .stderr(File::create(&stderr)?)
+            .spawn()
+            .with_context(|| format!("cannot start {command:?}"))?;
+        Ok(Running {
+            child,
+            stdout,
+            stderr,
+            deadline: Instant::now() + limit,
+            limit,
+        })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has written to standard output so far.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn stdout(&self) -> Result<String> {
+        read_text(&self.stdout)
+    }
+
+    /// What it has written to standard error so far.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn stderr(&self) -> Result<String> {
+        read_text(&self.stderr)
+    }
+
+    /// Waits for a line of its standard output that starts so, and returns the rest of the line.
+    ///
+    /// # Errors
+    /// It ends first, or its time is up.
+    pub fn line(&mut self, start: &str) -> Result<String> {
+        loop {
+            let found = self
+                .stdout()?
+                .lines()
+                .find_map(|line| line.strip_prefix(start).map(str::to_owned));
+            if let Some(rest) = found {
+                return Ok(rest);
+            }
+            if let Some(status) = self.child.try_wait()? {
+                bail!(
+                    "ended with {status} before it said {start:?}: {}",
+                    self.outputs()
+                );
+            }
+            self.check_limit()?;
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Sends SIGTERM, the polite end.
+    ///
+    /// # Errors
+    /// There is no such process any more.
+    pub fn terminate(&self) -> Result<()> {
+        self.signal(libc::SIGTERM)
+    }
+
+    /// Sends SIGINT, as a terminal does.
+    ///
+    /// # Errors
+    /// There is no such process any more.
+    pub fn interrupt(&self) -> Result<()> {
+        self.signal(libc::SIGINT)
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// Its time is up: it is killed, and the message holds its thread dump.
+    pub fn wait(mut self) -> Result<Finished> {
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Finished {
+                    pid: self.pid(),
+                    status,
+                    stdout: self.stdout()?,
+                    stderr: self.stderr()?,
+                });
+            }
+            self.check_limit()?;
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Whether it has ended by now.
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// # Errors
+    /// Its time is up: it is killed, and the message holds its thread dump.
+    pub(crate) fn check_limit(&mut self) -> Result<()> {
+        if Instant::now() < self.deadline {
+            return Ok(());
+        }
+        let why = format!("not done after {:?}", self.limit);
+        self.kill_with_dump(&why)
+    }
+
+    /// Asks for a thread dump, kills it, and fails with `why` and the dump.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn kill_with_dump(&mut self, why: &str) -> Result<()> {
+        self.signal(libc::SIGQUIT)?;
+        std::thread::sleep(LAST_WORDS);
+        let threads = native_threads(self.pid());
+        self.child.kill()?;
+        self.child.wait()?;
+        bail!("{why}: {}\n--- threads\n{threads}", self.outputs())
+    }
+
+    fn outputs(&self) -> String {
+        let quote = |text: Result<String>| match text {
+            Ok(text) => tail(&text).to_owned(),
+            Err(error) => format!("unreadable: {error}"),
+        };
+        format!(
+            "\n--- stdout\n{}\n--- stderr\n{}",
+            quote(self.stdout()),
+            quote(self.stderr())
+        )
+    }
+
+    fn signal(&self, number: libc::c_int) -> Result<()> {
+        let pid = libc::pid_t::try_from(self.pid())?;
+        // SAFETY: plain system call. The child is not reaped yet, so the id is still its own.
+        match unsafe { libc::kill(pid, number) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()).context("cannot signal the JVM"),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Only an unfinished one is still to be killed; `kill` on a reaped child is an error that
+        // tells nothing.
+        if matches!(self.child.try_wait(), Ok(None)) && self.child.kill().is_ok() {
+            drop(self.child.wait());
+        }
+    }
+}
+
+/// Name and state of each thread, for a JVM too stuck to dump itself.
+fn native_threads(pid: u32) -> String {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return "none".to_owned();
+    };
+    tasks
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok())
+        .map(|stat| stat.split(' ').take(4).collect::<Vec<_>>().join(" "))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The end of a text, on a character's border.
+fn tail(text: &str) -> &str {
+    let mut start = text.len().saturating_sub(QUOTE);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}

@@ -1,0 +1,53 @@
+//! How much the tests do: seconds in the everyday suite, minutes for the published figures.
+
+/// In-request samples that each configuration of the headline test must see:
+/// `VTPROF_TRUTH_SAMPLES`, else enough for the everyday suite.
+///
+/// # Panics
+/// The variable holds no number.
+pub fn headline_samples() -> u64 {
+    number("VTPROF_TRUTH_SAMPLES", 6_000)
+}
+
+/// How often the agent is stopped and started: `VTPROF_CYCLES`.
+///
+/// # Panics
+/// The variable holds no number.
+pub fn cycles() -> u64 {
+    number("VTPROF_CYCLES", 400)
+}
+
+/// How many JVMs are ended in the middle of their work: `VTPROF_EXITS`.
+///
+/// # Panics
+/// The variable holds no number.
+pub fn exits() -> u64 {
+    number("VTPROF_EXITS", 30)
+}
+
+fn number(variable: &str, everyday: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{variable} is a number")),
+        Err(_) => everyday,
+    }
+}
+
+/// Samples that the stacks of all configurations together are judged by: `VTPROF_STACK_SAMPLES`, else none,
+/// and the everyday suite runs a few of them once.
+///
+/// # Panics
+/// The variable holds no number.
+pub fn stack_samples() -> Option<u64> {
+    std::env::var_os("VTPROF_STACK_SAMPLES").map(|_| number("VTPROF_STACK_SAMPLES", 0))
+}
+
+/// Throw-away classes that the test of class unloading makes: `VTPROF_CLASSES`, else enough for the everyday
+/// suite.
+///
+/// # Panics
+/// The variable holds no number.
+pub fn throw_away_classes() -> u32 {
+    u32::try_from(number("VTPROF_CLASSES", 6_000)).expect("VTPROF_CLASSES is below 2^32")
+}

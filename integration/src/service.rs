@@ -1,0 +1,93 @@
+//! The Helidon service under load, from its start to its polite end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::artifacts;
+use crate::jdk::Jdk;
+use crate::jvm::{Finished, Running};
+use crate::launch::Launch;
+
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// A service that answers.
+#[derive(Debug)]
+pub struct Service {
+    running: Running,
+    url: String,
+}
+
+impl Service {
+    /// Starts the demo service in `dir` with the flags of `launch`, and waits until it listens.
+    /// Its truth goes to `truth.log` there.
+    ///
+    /// # Errors
+    /// It does not come up.
+    pub fn start(launch: Launch, dir: &Path, limit: Duration) -> Result<Service> {
+        let launch = launch.jar(artifacts::helidon_demo()?).program([
+            "io.vtprof.demo.Service",
+            "--port=0",
+            "--truth=truth.log",
+        ]);
+        let mut running = Running::start(&launch, dir, START_LIMIT + limit)?;
+        let url = running.line("listening on ")?;
+        Ok(Service { running, url })
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    /// Drives it for that long and returns what the driver printed.
+    ///
+    /// # Errors
+    /// An answer was not 200.
+    pub fn load(&self, jdk: &Jdk, dir: &Path, seconds: u32) -> Result<String> {
+        let driver = Launch::new(jdk).jar(artifacts::helidon_demo()?).program([
+            "io.vtprof.demo.Load".to_owned(),
+            format!("--url={}", self.url),
+            format!("--seconds={seconds}"),
+        ]);
+        let limit = Duration::from_secs(u64::from(seconds) + 60);
+        let finished = Running::start(&driver, dir, limit)?
+            .wait()
+            .and_then(Finished::success)
+            .context("the load driver")?;
+        Ok(finished.stdout)
+    }
+
+    /// Resident memory of the process, bytes.
+    ///
+    /// # Errors
+    /// `/proc` does not say.
+    pub fn resident_bytes(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))?;
+        let Some(line) = status.lines().find_map(|line| line.strip_prefix("VmRSS:")) else {
+            bail!("no VmRSS of {}", self.pid());
+        };
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
+        Ok(kib * 1024)
+    }
+
+    /// SIGTERM, then its end. 143 is how a JVM ends that was asked to.
+    ///
+    /// # Errors
+    /// It ends in another way, or not at all.
+    pub fn stop(self) -> Result<Finished> {
+        const ON_SIGTERM: i32 = 128 + libc::SIGTERM;
+        self.running.terminate()?;
+        let finished = self.running.wait()?;
+        if finished.status.code() == Some(ON_SIGTERM) {
+            return Ok(finished);
+        }
+        bail!("ended with {}: {}", finished.status, finished.stderr)
+    }
+}

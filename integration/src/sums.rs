@@ -1,0 +1,265 @@
+//! Compares sums of CPU time with what was burnt: by class, and by span with how long it lasted.
+//!
+//! A tag on the wrong request of the same class passes the comparison with frames; it does not
+//! pass here, where a span would have more CPU than it lasted.
+
+use std::collections::{BTreeMap, HashMap};
+
+use vtprof_profile::ids::SpanId;
+
+use crate::recording::Recording;
+use crate::truth::{NEVER_TAGGED, TruthLog};
+use crate::verdict::burner_frame;
+
+/// Spans of this name only bring code to full speed; their first iterations cost more than others.
+pub const WARM_UP: &str = "warm-up";
+
+/// What the samples charge to one span.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Charge {
+    /// Samples.
+    pub count: u64,
+    /// CPU time they stand for, ns.
+    pub nanos: u64,
+}
+
+/// The charge of each span by tag; only samples that burn, so that nothing of the libraries counts.
+pub fn by_span(recording: &Recording) -> HashMap<SpanId, Charge> {
+    let mut charges: HashMap<SpanId, Charge> = HashMap::new();
+    for sample in &recording.samples {
+        let burns = sample
+            .frames
+            .iter()
+            .find_map(|frame| burner_frame(frame))
+            .is_some_and(|(_, method)| method != "serve");
+        if let (Some(tag), true) = (&sample.tag, burns) {
+            let charge = charges.entry(tag.span).or_default();
+            charge.count += sample.count;
+            charge.nanos += sample.nanos;
+        }
+    }
+    charges
+}
+
+/// Spans that were sampled more often than a thread can be while they lasted, with charge and
+/// duration in ns. Left out are those that several threads worked for.
+///
+/// By samples and not by the CPU time they stand for: a thread that works in bursts shorter than a
+/// tick is rarely running when one comes, and the sample it then gives stands for bursts of others
+/// before it, too. That is right on average and says nothing about one span.
+pub fn sampled_longer_than_they_lasted(
+    recording: &Recording,
+    log: &TruthLog,
+) -> Vec<(SpanId, Charge, u64)> {
+    let grain = recording.grain();
+    bounded(recording, log, |charge| {
+        charge.count.saturating_sub(2) * grain
+    })
+}
+
+/// Spans that were charged with more CPU than they lasted, where bursts are longer than a tick. The
+/// first sample of a burst may stand for a part of the one before it, the last may come late.
+pub fn charged_more_than_they_lasted(
+    recording: &Recording,
+    log: &TruthLog,
+) -> Vec<(SpanId, Charge, u64)> {
+    let slack = 4 * recording.grain();
+    bounded(recording, log, |charge| charge.nanos.saturating_sub(slack))
+}
+
+fn bounded(
+    recording: &Recording,
+    log: &TruthLog,
+    least: impl Fn(Charge) -> u64,
+) -> Vec<(SpanId, Charge, u64)> {
+    by_span(recording)
+        .into_iter()
+        .filter_map(|(id, charge)| {
+            let span = log.spans.get(&id)?;
+            let bounded = !span.parallel && span.end.is_some();
+            (bounded && least(charge) > span.duration).then_some((id, charge, span.duration))
+        })
+        .collect()
+}
+
+/// One class's share of the work and of the samples, 0 to 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// The class.
+    pub burner: String,
+    /// By iterations.
+    pub burnt: f64,
+    /// By CPU time in the samples.
+    pub sampled: f64,
+    /// Standard deviation that chance gives `sampled`.
+    pub sigma: f64,
+}
+
+impl Share {
+    /// Whether chance and a tenth of unequal speed explain the difference.
+    pub fn plausible(&self) -> bool {
+        (self.sampled - self.burnt).abs() <= 6.0 * self.sigma + 0.1 * self.burnt
+    }
+}
+
+/// The share of each class in the work and in the samples of all spans, warm-up left out.
+pub fn shares(recording: &Recording, log: &TruthLog) -> Vec<Share> {
+    let mut iterations: BTreeMap<&str, u64> = BTreeMap::new();
+    for span in log.spans.values().filter(|span| span.name != WARM_UP) {
+        *iterations.entry(&span.burner).or_default() += span.iterations;
+    }
+    let mut nanos: BTreeMap<&str, u64> = BTreeMap::new();
+    for sample in &recording.samples {
+        let burner = sample.frames.iter().find_map(|frame| burner_frame(frame));
+        let warm_up = sample.tag.as_ref().is_some_and(|tag| tag.name == WARM_UP);
+        if let Some((class, "work" | "burn")) = burner
+            && !warm_up
+            && !NEVER_TAGGED.contains(&class)
+        {
+            *nanos.entry(class).or_default() += sample.nanos;
+        }
+    }
+    let all_iterations = iterations.values().sum::<u64>().max(1) as f64;
+    let all_nanos = nanos.values().sum::<u64>().max(1) as f64;
+    // A tick is the least that can be charged, so this many independent draws were made.
+    let draws = (all_nanos / recording.grain() as f64).max(1.0);
+    iterations
+        .iter()
+        .map(|(burner, &burnt)| {
+            let burnt = burnt as f64 / all_iterations;
+            Share {
+                burner: (*burner).to_owned(),
+                burnt,
+                sampled: nanos.get(burner).copied().unwrap_or(0) as f64 / all_nanos,
+                sigma: (burnt * (1.0 - burnt) / draws).sqrt(),
+            }
+        })
+        .collect()
+}
+
+/// `sampled / burnt` of the spans of one name against those of another: what the ratio of the
+/// samples should be, and is.
+pub fn ratio_by_name(recording: &Recording, log: &TruthLog, one: &str, other: &str) -> (f64, f64) {
+    let burnt = |name: &str| {
+        log.spans
+            .values()
+            .filter(|span| span.name == name)
+            .map(|span| span.iterations)
+            .sum::<u64>() as f64
+    };
+    let sampled = |name: &str| {
+        recording
+            .samples
+            .iter()
+            .filter(|sample| sample.tag.as_ref().is_some_and(|tag| tag.name == name))
+            .map(|sample| sample.nanos)
+            .sum::<u64>() as f64
+    };
+    (burnt(one) / burnt(other), sampled(one) / sampled(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::{Sample, Tag, Window};
+    use crate::truth::SpanTruth;
+    use vtprof_profile::ids::TraceId;
+
+    fn span(id: u64, burner: &str, duration: u64, iterations: u64) -> SpanTruth {
+        SpanTruth {
+            burner: burner.to_owned(),
+            name: "GET /".to_owned(),
+            first_name: String::new(),
+            trace: TraceId::from_halves(0, 1),
+            span: SpanId(id),
+            local_root: SpanId(id),
+            start: 0,
+            end: Some(1),
+            duration,
+            iterations,
+            parallel: false,
+        }
+    }
+
+    fn sample(id: u64, burner: &str, nanos: u64) -> Sample {
+        Sample {
+            frames: vec![format!("io.vtprof.truth.burn.{burner}.burn").into()],
+            lines: vec![0],
+            tag: Some(Tag {
+                trace: TraceId::from_halves(0, 1),
+                span: SpanId(id),
+                local_root: SpanId(id),
+                name: "GET /".to_owned(),
+            }),
+            thread: None,
+            count: 1,
+            nanos,
+            window: (0, 0),
+        }
+    }
+
+    fn recording(samples: Vec<Sample>) -> Recording {
+        Recording {
+            windows: vec![Window {
+                path: "x".into(),
+                start: 0,
+                duration: 0,
+                period: 10_000_000,
+                facts: HashMap::new(),
+            }],
+            samples,
+        }
+    }
+
+    fn log(spans: Vec<SpanTruth>) -> TruthLog {
+        let mut log = TruthLog::default();
+        for span in spans {
+            log.add(span).expect("a new span");
+        }
+        log
+    }
+
+    #[test]
+    fn a_span_with_more_cpu_than_it_lasted_is_found() {
+        let log = log(vec![
+            span(1, "Root01", 20_000_000, 1),
+            span(2, "Root01", 900_000_000, 1),
+        ]);
+        let fair = recording(vec![
+            sample(1, "Root01", 40_000_000),
+            sample(2, "Root01", 900_000_000),
+        ]);
+        assert_eq!(charged_more_than_they_lasted(&fair, &log), []);
+        let stolen = recording(vec![sample(1, "Root01", 61_000_000)]);
+        let found = charged_more_than_they_lasted(&stolen, &log);
+        assert_eq!(found[0].0, SpanId(1));
+    }
+
+    #[test]
+    fn a_span_with_more_samples_than_fit_into_it_is_found() {
+        let log = log(vec![span(1, "Root01", 20_000_000, 1)]);
+        // 10 ms apart: two fit, one more at either end.
+        let samples = |count| vec![sample(1, "Root01", 1); count];
+        assert_eq!(
+            sampled_longer_than_they_lasted(&recording(samples(4)), &log),
+            []
+        );
+        let found = sampled_longer_than_they_lasted(&recording(samples(5)), &log);
+        assert_eq!(found[0].1.count, 5);
+    }
+
+    #[test]
+    fn a_class_that_lost_its_samples_to_another_is_implausible() {
+        let log = log(vec![span(1, "Root01", 1, 500), span(2, "Root02", 1, 500)]);
+        let even = recording(vec![
+            sample(1, "Root01", 50_500_000_000),
+            sample(2, "Root02", 49_500_000_000),
+        ]);
+        assert!(shares(&even, &log).iter().all(Share::plausible));
+        let skewed = recording(vec![
+            sample(1, "Root01", 70_000_000_000),
+            sample(2, "Root02", 30_000_000_000),
+        ]);
+        assert!(!shares(&skewed, &log).iter().any(Share::plausible));
+    }
+}

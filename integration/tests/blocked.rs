@@ -1,0 +1,139 @@
+//! Blocked time of virtual threads is what the program itself measured around each wait, under the right state,
+//! stack and span; and short waits are sampled rarely without being lost.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use vtprof_integration::jdk;
+use vtprof_integration::jvm::{Finished, Machine, Running};
+use vtprof_integration::launch::Launch;
+use vtprof_integration::report::say;
+use vtprof_integration::truth_run::{Outcome, Strategy, TruthRun};
+use vtprof_integration::waits::{self, Wait};
+use vtprof_integration::workdir::WorkDir;
+
+/// How the program waits, in which method and in what state. Monitors pin before JDK 24.
+const WAYS: [(&str, &str, &str); 7] = [
+    ("sleep", "inSleep", "sleep"),
+    ("lock", "inLock", "lock"),
+    ("queue", "inQueue", "queue"),
+    ("socket", "inSocket", "io"),
+    ("park", "inPark", "other"),
+    ("yield", "inYield", "runnable"),
+    ("monitor", "inMonitor", "lock"),
+];
+const UNPINNED_MONITORS: u32 = 24;
+
+fn blocked(run: &Outcome) -> Vec<Wait> {
+    let waits = waits::read(&run.dir.path().join("out")).expect("blocked time");
+    let flaws: Vec<_> = waits.iter().filter_map(|w| w.flaw(&run.log)).collect();
+    assert!(
+        flaws.is_empty(),
+        "{} wrong tags: {:#?}",
+        flaws.len(),
+        &flaws[0]
+    );
+    assert!(
+        waits.iter().any(|wait| wait.span.is_some()),
+        "no tag at all"
+    );
+    waits
+}
+
+#[test]
+fn blocked_time_is_what_the_program_measured_by_span_and_state() {
+    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked") {
+        let run = TruthRun::new(&jdk, "blocked", Strategy::Auto)
+            .seconds(3)
+            .carriers(2)
+            .rate("100hz")
+            .option("blocked=1ms")
+            .run()
+            .expect("a run");
+        let waits = blocked(&run);
+        for (way, method, state) in WAYS {
+            if way == "monitor" && jdk.feature < UNPINNED_MONITORS {
+                continue;
+            }
+            let name = format!("wait-{way}");
+            let mut by_state: BTreeMap<&str, u64> = BTreeMap::new();
+            for wait in waits.iter().filter(|w| w.name_in(&run.log) == Some(&*name)) {
+                *by_state.entry(&wait.state).or_default() += wait.nanos;
+                let is_rightly_placed = wait.is_in("BlockedTime", method);
+                assert!(is_rightly_placed || wait.state != state, "{wait:?}");
+            }
+            let truth: u64 = run.log.fact(&format!("blocked.{way}")).expect("a fact");
+            let found = by_state.get(state).copied().unwrap_or(0);
+            let ratio = found as f64 / truth as f64;
+            say(&format!("{}: {way} {ratio:.4}, {by_state:?}", jdk.version));
+            // A yield is mostly work: that part of the time is on the carrier.
+            if way != "yield" {
+                // Between the program's clock and the switch lies its own CPU time, more of it on a busy machine.
+                assert!(
+                    (0.85..1.05).contains(&ratio),
+                    "{way}: {found} of {truth} ns"
+                );
+            } else {
+                assert!(found > 0 && found < truth, "{way}: {found} of {truth} ns");
+            }
+        }
+    }
+}
+
+#[test]
+fn short_parks_add_up_though_few_of_them_are_sampled() {
+    const PARKS: u64 = 100_000;
+    const PERIOD_NS: f64 = 1e6;
+    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: short parks") {
+        let run = TruthRun::new(&jdk, "short-parks", Strategy::Auto)
+            .seconds(0)
+            .carriers(2)
+            .rate("1000hz")
+            .option("blocked=1ms")
+            .argument(format!("--count={PARKS}"))
+            .run()
+            .expect("a run");
+        let waits = blocked(&run);
+        let parks = || waits.iter().filter(|w| w.is_in("ShortParks", "parks"));
+        let found: u64 = parks().map(|wait| wait.nanos).sum();
+        let events: u64 = parks().map(|wait| wait.events).sum();
+        let samples = run.recording.counter("blocked.samples").expect("a counter");
+        let truth: u64 = run.log.fact("blocked.parks").expect("a fact");
+        let ratio = found as f64 / truth as f64;
+        say(&format!(
+            "{}: {ratio:.4} of {truth} ns, {events} events, {samples} samples",
+            jdk.version
+        ));
+        assert!((0.85..1.1).contains(&ratio), "{found} of {truth} ns");
+        // Each is one event, and one or two of the JVM's own attempts may come beside it.
+        let share = events as f64 / PARKS as f64;
+        assert!((0.8..1.2).contains(&share), "{events} events");
+        // However long they took on this machine: as many samples as there are periods in that time.
+        let periods = truth as f64 / PERIOD_NS;
+        assert!((samples as f64) < 1.1 * periods, "{samples} of {periods}");
+    }
+}
+
+#[test]
+fn where_no_virtual_thread_leaves_its_carrier_one_line_says_that_nothing_is_seen() {
+    for jdk in jdk::each("blocked: no continuations") {
+        let mut launch = Launch::new(&jdk)
+            .agent("out=out,blocked=1ms,shim=off")
+            .expect("an agent");
+        if jdk.feature >= jdk::VIRTUAL_THREADS {
+            launch = launch
+                .flag("-XX:+UnlockExperimentalVMOptions")
+                .flag("-XX:-VMContinuations");
+        }
+        let launch = launch.truth_program(["hello"]).expect("a program");
+        let _machine = Machine::turn();
+        let dir = WorkDir::new("blocked-nothing").expect("a folder");
+        let finished = Running::start(&launch, dir.path(), Duration::from_secs(60))
+            .and_then(Running::wait)
+            .and_then(Finished::success)
+            .expect("a run");
+        let lines = finished.agent_lines();
+        let said = lines.iter().filter(|line| line.contains("blocked="));
+        assert_eq!(said.count(), 1, "{lines:#?}");
+    }
+}

@@ -1,0 +1,52 @@
+//! `-Xcheck:jni` finds nothing of ours: no warning that is not there without the agent.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use vtprof_integration::jdk;
+use vtprof_integration::jvm::{Finished, Machine, Running};
+use vtprof_integration::launch::Launch;
+use vtprof_integration::workdir::WorkDir;
+
+fn warnings(finished: &Finished) -> BTreeSet<String> {
+    finished
+        .stdout
+        .lines()
+        .chain(finished.stderr.lines())
+        // The agent's own words are not the JVM's.
+        .filter(|line| !line.starts_with("vtprof: "))
+        .filter(|line| {
+            let lower = line.to_lowercase();
+            lower.contains("warning") || lower.contains("fatal error in native method")
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_jvms_own_check_of_native_code_has_nothing_to_say() {
+    for jdk in jdk::each("check_jni") {
+        let _machine = Machine::turn();
+        let dir = WorkDir::new("check").expect("a folder");
+        let run = |launch: Launch| {
+            let launch = launch
+                .flag("-Xcheck:jni")
+                .truth_program(["mix", "--seconds=3", "--log=truth.log"])
+                .expect("the program");
+            Running::start(&launch, dir.path(), Duration::from_secs(120))
+                .and_then(Running::wait)
+                .and_then(Finished::success)
+                .expect("a run")
+        };
+        let without = warnings(&run(Launch::new(&jdk)));
+        let finished = run(Launch::new(&jdk)
+            .agent("cpu=1000hz,out=out,every=1s,service=truth")
+            .expect("the agent"));
+        let ours: Vec<String> = warnings(&finished).difference(&without).cloned().collect();
+        assert!(ours.is_empty(), "on {}: {ours:#?}", jdk.version);
+        assert!(
+            std::fs::read_dir(dir.path().join("out")).is_ok(),
+            "nothing was profiled"
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! Threads that are not Java's are sampled under their own name, with one named frame and no tag,
+//! also while they work for a request.
+
+use vtprof_integration::jdk;
+use vtprof_integration::truth_run::{Strategy, TruthRun};
+
+#[test]
+fn the_collectors_threads_appear_under_their_names_and_without_a_tag() {
+    for jdk in jdk::each("gc_threads") {
+        let run = TruthRun::new(&jdk, "garbage", Strategy::Auto)
+            .seconds(5)
+            .flag("-Xmx256m")
+            .flag("-XX:+UseParallelGC")
+            .run()
+            .expect("a run");
+        run.verdict.assert_no_wrong_tag();
+        run.verdict.assert_all_named();
+        let collectors: Vec<_> = run
+            .recording
+            .samples
+            .iter()
+            .filter(|sample| {
+                sample
+                    .thread
+                    .as_deref()
+                    .is_some_and(|name| name.starts_with("GC Thread"))
+            })
+            .collect();
+        let count: u64 = collectors.iter().map(|sample| sample.count).sum();
+        assert!(
+            count > 20,
+            "only {count} samples of the collector on {}",
+            jdk.version
+        );
+        for sample in collectors {
+            assert_eq!(sample.tag, None);
+            assert_eq!(sample.frames.len(), 1, "{:?}", sample.frames);
+            assert_eq!(sample.thread.as_deref(), Some("GC Thread#N"));
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! A scope that is never closed tags nothing once its span has ended, on virtual threads and in a
+//! pool whose threads go on to serve others.
+
+use vtprof_integration::truth_run::assert_tags_are_right;
+
+#[test]
+fn an_ended_span_is_no_tag_though_its_scope_was_never_closed() {
+    assert_tags_are_right("leaked_scopes", "leak", |verdict| {
+        assert!(verdict.samples_of("AfterEnd") > 100, "{verdict}");
+    });
+}

@@ -1,0 +1,146 @@
+package io.vtprof.otel;
+
+/**
+ * All calls into the agent. The agent registers the methods when it sees this class prepared, whatever loader it came
+ * from: there is no {@code System.load}, which newer JDKs restrict and which would tie the library to one loader.
+ *
+ * <p>Without an agent the methods have no implementation and must not be called: callers look at {@link #linked} first.
+ * All methods may be called from any thread, platform or virtual. Times are nanoseconds since the epoch; ids are the
+ * big-endian 64 bit halves of the hexadecimal ids.
+ */
+final class Native {
+    /**
+     * Whether an agent of this very version is there. Goes from false to true at most once and never back. Plain, as it
+     * is read on every attach: a thread that sees the change late tags its spans a moment late.
+     */
+    static boolean linked;
+
+    private enum Link {
+        ABSENT,
+        REFUSED,
+        FAILED,
+        LINKED
+    }
+
+    private static Link state = Link.ABSENT;
+    /** What {@link #announce()} said last; null before it said anything. */
+    private static Link announced;
+    private static Throwable failure;
+
+    static {
+        // Says nothing yet: a log handler may attach a context, and other threads would wait for this initialiser.
+        tryLink();
+    }
+
+    /** @return 0 or more when agent and shim belong together, -1 when their versions differ. */
+    static native int link(String shimVersion);
+
+    static native String agentVersion();
+
+    /**
+     * Tags the thread that calls; {@code spanId} 0 takes its tag away.
+     *
+     * @param threadId {@link ThreadIds#current()}. The agent believes it from JDK 19 on, where it is final.
+     */
+    static native void set(long threadId, long traceHi, long traceLo, long spanId, long localRootSpanId);
+
+    static native void spanStarted(long traceHi, long traceLo, long spanId, long localRootSpanId, String name);
+
+    /**
+     * @param parentSpanId 0 when the span has no parent
+     * @param kind number of OTLP's SpanKind: INTERNAL 1, SERVER 2, CLIENT 3, PRODUCER 4, CONSUMER 5
+     * @param status number of OTLP's StatusCode: unset 0, ok 1, error 2
+     */
+    static native void spanEnded(
+            long traceHi,
+            long traceLo,
+            long spanId,
+            long parentSpanId,
+            long localRootSpanId,
+            String name,
+            int kind,
+            long startEpochNanos,
+            long endEpochNanos,
+            int status);
+
+    /** The span was collected without having ended, or is not tracked: no sample may carry it any more. */
+    static native void spanLost(long spanId);
+
+    /** Called by an agent that was attached after this class was initialised. */
+    static void relink() {
+        synchronized (Native.class) {
+            if (!linked) {
+                tryLink();
+            }
+        }
+        announce();
+    }
+
+    /**
+     * Called by the agent, from a thread of its own.
+     *
+     * @return the present name of a local root that is still running; null when it is not known
+     */
+    static String currentName(long localRootSpanId) {
+        try {
+            return SpanTable.SHARED.nameOf(localRootSpanId);
+        } catch (Throwable failed) {
+            Log.failed(failed);
+            return null;
+        }
+    }
+
+    /** Takes the calling thread's tag away; on the way out of a failure, so it does not throw either. */
+    static void clear() {
+        try {
+            set(ThreadIds.current(), 0, 0, 0, 0);
+        } catch (Throwable failed) {
+            Log.failed(failed);
+        }
+    }
+
+    /** Says once how linking went: nothing above FINE without an agent, one warning when the versions differ or it failed. */
+    static void announce() {
+        Link news;
+        synchronized (Native.class) {
+            news = state == announced ? null : state;
+            announced = state;
+        }
+        if (news == null) {
+            return;
+        }
+        if (news == Link.ABSENT) {
+            Log.fine("vtprof: shim " + Version.STRING + " found no agent, it does nothing");
+        } else if (news == Link.LINKED) {
+            Log.info("vtprof: shim " + Version.STRING + " linked to agent " + agentVersionOrUnknown());
+        } else if (news == Link.FAILED) {
+            Log.failed(failure);
+        } else {
+            Log.warn("vtprof: shim " + Version.STRING + " does not match agent " + agentVersionOrUnknown()
+                    + ", spans are not tagged; use the vtprof-otel.jar that lies beside libvtprof.so");
+        }
+    }
+
+    private static void tryLink() {
+        try {
+            linked = link(Version.STRING) >= 0;
+            state = linked ? Link.LINKED : Link.REFUSED;
+        } catch (UnsatisfiedLinkError noAgent) {
+            state = Link.ABSENT;
+        } catch (Throwable failed) {
+            // Out of the initialiser it would make every attach throw.
+            failure = failed;
+            state = Link.FAILED;
+        }
+    }
+
+    private static String agentVersionOrUnknown() {
+        try {
+            return agentVersion();
+        } catch (UnsatisfiedLinkError olderAgent) {
+            return "of unknown version";
+        }
+    }
+
+    private Native() {}
+}

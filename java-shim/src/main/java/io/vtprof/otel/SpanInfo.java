@@ -1,0 +1,58 @@
+package io.vtprof.otel;
+
+import io.opentelemetry.api.trace.SpanContext;
+import io.opentelemetry.sdk.trace.ReadableSpan;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
+
+/**
+ * What is known of one live span, its ids parsed once when it starts: an attach only hands four numbers on.
+ *
+ * <p>Is itself the weak reference to the span, so a span that nobody ends can be collected and its entry found through
+ * the queue. Immutable.
+ */
+final class SpanInfo extends WeakReference<ReadableSpan> {
+    /** The context object the SDK's span gives away: the same object each time, so identity tells most look-ups right. */
+    final SpanContext spanContext;
+
+    final long traceHi;
+    final long traceLo;
+    final long spanId;
+    /** 0 without a parent. */
+    final long parentSpanId;
+    final long localRootSpanId;
+
+    /** Id of the thread that started the span. */
+    final long startThread;
+
+    SpanInfo(
+            ReadableSpan span,
+            ReferenceQueue<ReadableSpan> queue,
+            SpanContext spanContext,
+            long spanId,
+            long parentSpanId,
+            long localRootSpanId) {
+        super(span, queue);
+        this.spanContext = spanContext;
+        this.traceHi = SpanIds.parse(spanContext.getTraceId(), 0);
+        this.traceLo = SpanIds.parse(spanContext.getTraceId(), 16);
+        this.spanId = spanId;
+        this.parentSpanId = parentSpanId;
+        this.localRootSpanId = localRootSpanId;
+        this.startThread = ThreadIds.current();
+    }
+
+    boolean isLocalRoot() {
+        return spanId == localRootSpanId;
+    }
+
+    /** Tags the calling thread with a span, or takes its tag away when that is null. */
+    static void tagThread(SpanInfo info) {
+        long thread = ThreadIds.current();
+        if (info == null) {
+            Native.set(thread, 0, 0, 0, 0);
+        } else {
+            Native.set(thread, info.traceHi, info.traceLo, info.spanId, info.localRootSpanId);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+package io.vtprof.otel;
+
+import io.opentelemetry.sdk.autoconfigure.spi.AutoConfigurationCustomizer;
+import io.opentelemetry.sdk.autoconfigure.spi.AutoConfigurationCustomizerProvider;
+
+/**
+ * Brings the shim into an SDK that configures itself: as an extension of the OpenTelemetry javaagent, or from the class
+ * path under autoconfiguration. Found as a service, therefore public.
+ *
+ * <p>{@link #customize} is the earliest call an extension gets, and in javaagent 2.31.1 the context storage is set up
+ * later than that. Each SDK gets the processor once; the wrapper is installed once per class loader.
+ */
+public final class VtProfCustomizer implements AutoConfigurationCustomizerProvider {
+    @Override
+    public void customize(AutoConfigurationCustomizer autoConfiguration) {
+        VtProf.installContextStorage();
+        autoConfiguration.addTracerProviderCustomizer(
+                (builder, config) -> builder.addSpanProcessor(VtProf.spanProcessor()));
+    }
+
+    /** Before other customizers, which may ask for a context. */
+    @Override
+    public int order() {
+        return Integer.MIN_VALUE;
+    }
+}

@@ -1,0 +1,24 @@
+//! The profile model shared by the agent and the command line tool.
+//!
+//! The agent builds profiles and span lists here ([`builder`], [`spans`]) and writes them
+//! ([`gzip`]); the command line tool reads them back ([`content`], [`model`]). What kinds of profile
+//! there are stands here for both ([`kind`]). The crate knows neither JVMs nor signals, so that a file
+//! can be checked and read on any machine.
+//!
+//! The wire messages ([`pprof`], [`otlp`]) are structs written by hand with prost's derive: the
+//! few messages needed do not justify a protocol compiler in the build, nor copies of other
+//! projects' `.proto` files.
+#![forbid(unsafe_code)]
+
+pub mod builder;
+pub mod content;
+pub mod gzip;
+pub mod ids;
+pub mod kind;
+pub mod model;
+pub mod otlp;
+pub mod pprof;
+pub mod spans;
+
+/// Encodes and decodes the messages of this crate; here so that users need not name prost.
+pub use prost::Message;

@@ -1,0 +1,146 @@
+//! The top-level fields of a protobuf message, one at a time, with their offsets.
+//!
+//! Why beside prost: prost decodes a message as a whole, which for a profile means every table at
+//! once in its most expensive form, and its errors have no offset. The entries themselves are
+//! decoded by prost.
+
+use super::error::{Flaw, ModelError};
+
+/// One field: its number, where it starts, and its bytes when it has any.
+pub(crate) struct Field<'a> {
+    pub number: u64,
+    pub offset: usize,
+    /// `None` for numbers, which the header message decodes.
+    pub payload: Option<&'a [u8]>,
+}
+
+/// Iterates over fields; ends after the first error.
+pub(crate) struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Fields { bytes, at: 0 }
+    }
+
+    fn read(&mut self) -> Result<Field<'a>, Flaw> {
+        let offset = self.at;
+        let key = self.varint()?;
+        let number = key >> 3;
+        if number == 0 {
+            return Err(wire("field number 0: not protobuf"));
+        }
+        let payload = match key & 7 {
+            0 => {
+                self.varint()?;
+                None
+            }
+            1 => {
+                self.take(8)?;
+                None
+            }
+            2 => {
+                let len = self.varint()?;
+                Some(self.take(len)?)
+            }
+            5 => {
+                self.take(4)?;
+                None
+            }
+            other => {
+                return Err(wire(&format!(
+                    "wire type {other}: not a protobuf this reader knows"
+                )));
+            }
+        };
+        Ok(Field {
+            number,
+            offset,
+            payload,
+        })
+    }
+
+    fn varint(&mut self) -> Result<u64, Flaw> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.take(1)?[0];
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(wire("a number of more than 64 bits: not protobuf"))
+    }
+
+    fn take(&mut self, len: u64) -> Result<&'a [u8], Flaw> {
+        let rest = &self.bytes[self.at..];
+        let taken = usize::try_from(len)
+            .ok()
+            .and_then(|len| rest.get(..len))
+            .ok_or_else(|| {
+                wire(&format!(
+                    "cut short: {len} bytes announced, {} left",
+                    rest.len()
+                ))
+            })?;
+        self.at += taken.len();
+        Ok(taken)
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, ModelError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let offset = self.at;
+        if offset >= self.bytes.len() {
+            return None;
+        }
+        let field = self.read().map_err(ModelError::at("field", offset));
+        if field.is_err() {
+            self.at = self.bytes.len();
+        }
+        Some(field)
+    }
+}
+
+fn wire(reason: &str) -> Flaw {
+    Flaw::Wire(reason.to_owned())
+}
+
+/// Calls `entry` with offset and bytes of each field of that number.
+pub(super) fn each<'a>(
+    bytes: &'a [u8],
+    number: u64,
+    part: &'static str,
+    mut entry: impl FnMut(usize, &'a [u8]) -> Result<(), Flaw>,
+) -> Result<(), ModelError> {
+    for field in Fields::new(bytes) {
+        let field = field?;
+        if field.number != number {
+            continue;
+        }
+        let payload = field
+            .payload
+            .ok_or_else(|| wire("a number where a message should be: not pprof"));
+        payload
+            .and_then(|payload| entry(field.offset, payload))
+            .map_err(ModelError::at(part, field.offset))?;
+    }
+    Ok(())
+}
+
+/// Decodes one entry into `message`, whose memory is used again.
+pub(super) fn decode_into<M: prost::Message>(message: &mut M, payload: &[u8]) -> Result<(), Flaw> {
+    message.clear();
+    message
+        .merge(payload)
+        .map_err(|e| Flaw::Wire(e.to_string()))
+}
+
+/// A table's next index.
+pub(super) fn index(len: usize) -> Result<u32, Flaw> {
+    u32::try_from(len).map_err(|_| Flaw::TooMany)
+}

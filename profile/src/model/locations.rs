@@ -1,0 +1,181 @@
+//! The location table: each location is one frame, or several where functions were inlined.
+//!
+//! Native code that nobody symbolized has an address and no function. It gets one here, named
+//! after object and address, so that the rest of the program knows frames only.
+
+use std::collections::HashMap;
+
+use super::error::{Flaw, ModelError};
+use super::fields::{decode_into, each, index};
+use super::functions::{FunctionIndex, Functions};
+use super::id_map::IdMap;
+use super::strings::Strings;
+use crate::pprof;
+
+const MAPPING: u64 = 3;
+const LOCATION: u64 = 4;
+const UNKNOWN: &str = "[unknown]";
+
+/// A location of the profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocationIndex(u32);
+
+/// One frame of a location.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// Its function.
+    pub function: FunctionIndex,
+    /// Its line, 0 when unknown.
+    pub line: i64,
+}
+
+/// The locations of a profile.
+#[derive(Debug)]
+pub struct Locations {
+    frames: Vec<Frame>,
+    /// End of each location's frames.
+    ends: Vec<u32>,
+    ids: IdMap,
+}
+
+impl Locations {
+    pub(super) fn read(
+        bytes: &[u8],
+        strings: &mut Strings,
+        functions: &mut Functions,
+    ) -> Result<Self, ModelError> {
+        let mappings = Mappings::read(bytes, strings)?;
+        let mut table = Locations {
+            frames: Vec::new(),
+            ends: Vec::new(),
+            ids: IdMap::default(),
+        };
+        let mut synthetic = HashMap::new();
+        let mut location = pprof::Location::default();
+        each(bytes, LOCATION, "location", |_, payload| {
+            decode_into(&mut location, payload)?;
+            table.ids.push(location.id)?;
+            for line in &location.line {
+                let function = match line.function_id {
+                    0 => named(UNKNOWN.to_owned(), &mut synthetic, strings, functions)?,
+                    id => functions.resolve(id)?,
+                };
+                table.frames.push(Frame {
+                    function,
+                    line: line.line,
+                });
+            }
+            if location.line.is_empty() {
+                let name = mappings.name(&location)?;
+                let function = named(name, &mut synthetic, strings, functions)?;
+                table.frames.push(Frame { function, line: 0 });
+            }
+            table.ends.push(index(table.frames.len())?);
+            Ok(())
+        })?;
+        Ok(table)
+    }
+
+    pub(super) fn resolve(&self, id: u64) -> Result<LocationIndex, Flaw> {
+        self.ids.get(id).map(LocationIndex).ok_or(Flaw::Dangling {
+            table: "location",
+            id,
+        })
+    }
+
+    /// The frames of a location, innermost first, never none. `index` must be of this table.
+    pub fn frames(&self, index: LocationIndex) -> &[Frame] {
+        let i = index.0 as usize;
+        let start = i
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before] as usize);
+        &self.frames[start..self.ends[i] as usize]
+    }
+
+    /// Number of locations.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}
+
+/// The synthetic function of that name.
+fn named(
+    name: String,
+    known: &mut HashMap<String, FunctionIndex>,
+    strings: &mut Strings,
+    functions: &mut Functions,
+) -> Result<FunctionIndex, Flaw> {
+    if let Some(&function) = known.get(&name) {
+        return Ok(function);
+    }
+    let none = strings.resolve(0)?;
+    let text = strings.push(&name)?;
+    let function = functions.push_synthetic(text, none)?;
+    known.insert(name, function);
+    Ok(function)
+}
+
+struct Mapping {
+    start: u64,
+    offset: u64,
+    object: String,
+}
+
+/// The mappings, needed only for names of locations without a function.
+struct Mappings {
+    mappings: Vec<Mapping>,
+    ids: IdMap,
+}
+
+impl Mappings {
+    fn read(bytes: &[u8], strings: &Strings) -> Result<Self, ModelError> {
+        let mut table = Mappings {
+            mappings: Vec::new(),
+            ids: IdMap::default(),
+        };
+        let mut mapping = pprof::Mapping::default();
+        each(bytes, MAPPING, "mapping", |_, payload| {
+            decode_into(&mut mapping, payload)?;
+            table.ids.push(mapping.id)?;
+            let path = strings.get(strings.resolve(mapping.filename)?);
+            table.mappings.push(Mapping {
+                start: mapping.memory_start,
+                offset: mapping.file_offset,
+                object: path.rsplit('/').next().unwrap_or(path).to_owned(),
+            });
+            Ok(())
+        })?;
+        Ok(table)
+    }
+
+    /// `object+0xoffset` where the object is known, else the bare address.
+    fn name(&self, location: &pprof::Location) -> Result<String, Flaw> {
+        let mapping = match location.mapping_id {
+            0 => None,
+            id => {
+                let index = self.ids.get(id).ok_or(Flaw::Dangling {
+                    table: "mapping",
+                    id,
+                })?;
+                self.mappings.get(index as usize)
+            }
+        };
+        Ok(match mapping {
+            _ if location.address == 0 => UNKNOWN.to_owned(),
+            Some(Mapping {
+                start,
+                offset,
+                object,
+            }) if !object.is_empty() => {
+                let in_file = location.address.wrapping_sub(*start).wrapping_add(*offset);
+                format!("{object}+{in_file:#x}")
+            }
+            _ => format!("{:#x}", location.address),
+        })
+    }
+}

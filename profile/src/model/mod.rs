@@ -1,0 +1,172 @@
+//! The read side: one pprof file as flat tables.
+//!
+//! Why not use [`crate::pprof::Profile`] as decoded: three allocations a sample, and ids and string
+//! indices that a broken or hostile file may point anywhere. Here every reference is resolved once,
+//! a bad one is an error that names the entry and its offset, and what is left can be indexed
+//! without a check that fails. Memory stays within a small multiple of the file's bytes.
+//!
+//! Files of others are taken as they are where the meaning is clear: locations without a function
+//! get a name from mapping and address, frames inlined into one location are kept, samples may have
+//! no stack, strings that are no UTF-8 are replaced.
+
+mod error;
+pub(crate) mod fields;
+mod functions;
+mod id_map;
+mod locations;
+mod samples;
+mod strings;
+
+use prost::Message;
+
+pub use error::{Flaw, ModelError};
+pub use functions::{Function, FunctionIndex, Functions};
+pub use locations::{Frame, LocationIndex, Locations};
+pub use samples::{Label, LabelValue, Sample, Samples};
+pub use strings::{StringIndex, Strings};
+
+use fields::Fields;
+
+/// Kind and unit of a value, e.g. `cpu` in `nanoseconds`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueType {
+    /// What is counted.
+    pub kind: String,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// One pprof file, every reference in it checked.
+#[derive(Debug)]
+pub struct Profile {
+    /// Texts.
+    pub strings: Strings,
+    /// Functions.
+    pub functions: Functions,
+    /// Locations and the frames they stand for.
+    pub locations: Locations,
+    /// Samples.
+    pub samples: Samples,
+    /// What the values of a sample are, in order.
+    pub sample_types: Vec<ValueType>,
+    /// Index of the sample type the writer wants shown first, when it names one of them.
+    pub default_sample_type: Option<usize>,
+    /// What `period` counts.
+    pub period_type: Option<ValueType>,
+    /// Events between two samples, in the unit of `period_type`; 0 when unknown.
+    pub period: i64,
+    /// Start of collection, ns since the Unix epoch; 0 when unknown.
+    pub time_nanos: i64,
+    /// Length of collection, ns; 0 when unknown.
+    pub duration_nanos: i64,
+    /// Free text lines.
+    pub comments: Vec<String>,
+}
+
+/// The fields of a profile that are not tables. Decoding it also checks the framing of the whole
+/// file, since unknown fields are walked over.
+#[derive(Clone, PartialEq, Message)]
+struct Header {
+    #[prost(message, repeated, tag = "1")]
+    sample_type: Vec<crate::pprof::ValueType>,
+    #[prost(int64, tag = "9")]
+    time_nanos: i64,
+    #[prost(int64, tag = "10")]
+    duration_nanos: i64,
+    #[prost(message, optional, tag = "11")]
+    period_type: Option<crate::pprof::ValueType>,
+    #[prost(int64, tag = "12")]
+    period: i64,
+    #[prost(int64, repeated, tag = "13")]
+    comment: Vec<i64>,
+    #[prost(int64, tag = "14")]
+    default_sample_type: i64,
+}
+
+impl Profile {
+    /// Reads an uncompressed pprof file (see [`crate::gzip::read_bytes`]).
+    ///
+    /// # Errors
+    /// Bytes that are no pprof profile, or one that contradicts itself; offsets are bytes into the
+    /// uncompressed file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        if bytes.is_empty() {
+            return Err(ModelError::Empty);
+        }
+        check_framing(bytes)?;
+        let mut strings = Strings::read(bytes)?;
+        let header =
+            Header::decode(bytes).map_err(|e| ModelError::header(Flaw::Wire(e.to_string())))?;
+        let mut functions = Functions::read(bytes, &strings)?;
+        let locations = Locations::read(bytes, &mut strings, &mut functions)?;
+
+        let text = |index: i64, part| {
+            strings
+                .resolve(index)
+                .map_err(|flaw| ModelError::in_header(part, flaw))
+        };
+        let value_type = |t: &crate::pprof::ValueType, part| {
+            Ok::<_, ModelError>(ValueType {
+                kind: strings.get(text(t.r#type, part)?).to_owned(),
+                unit: strings.get(text(t.unit, part)?).to_owned(),
+            })
+        };
+        let sample_types = header
+            .sample_type
+            .iter()
+            .map(|t| value_type(t, "sample type"))
+            .collect::<Result<Vec<_>, _>>()?;
+        if sample_types.is_empty() {
+            return Err(ModelError::NoSampleTypes);
+        }
+        let period_type = header
+            .period_type
+            .as_ref()
+            .map(|t| value_type(t, "period type"))
+            .transpose()?;
+        let comments = header
+            .comment
+            .iter()
+            .map(|&index| Ok(strings.get(text(index, "comment")?).to_owned()))
+            .collect::<Result<_, ModelError>>()?;
+        let default = strings.get(text(header.default_sample_type, "default sample type")?);
+        let default_sample_type = sample_types
+            .iter()
+            .position(|t| !default.is_empty() && t.kind == default);
+        let samples = Samples::read(bytes, sample_types.len(), &strings, &locations)?;
+
+        Ok(Profile {
+            strings,
+            functions,
+            locations,
+            samples,
+            sample_types,
+            default_sample_type,
+            period_type,
+            period: header.period,
+            time_nanos: header.time_nanos,
+            duration_nanos: header.duration_nanos,
+            comments,
+        })
+    }
+
+    /// The frames of a sample, leaf first, inlined ones included.
+    pub fn frames<'a>(&'a self, sample: &Sample<'a>) -> impl Iterator<Item = Frame> + use<'a> {
+        sample
+            .stack
+            .iter()
+            .flat_map(|&location| self.locations.frames(location))
+            .copied()
+    }
+
+    /// The index of the first sample type of that kind.
+    pub fn sample_type(&self, kind: &str) -> Option<usize> {
+        self.sample_types.iter().position(|t| t.kind == kind)
+    }
+}
+
+/// Walks the top level once, so that a cut or foreign file is reported by offset before a table is
+/// filled from it.
+fn check_framing(bytes: &[u8]) -> Result<(), ModelError> {
+    Fields::new(bytes).try_for_each(|field| field.map(drop))
+}

@@ -1,0 +1,85 @@
+//! The string table: all texts in one buffer.
+//!
+//! One buffer and not a `Vec<String>`: a file can hold millions of empty strings at two bytes each.
+
+use super::error::{Flaw, ModelError};
+use super::fields::{each, index};
+
+const STRING_TABLE: u64 = 6;
+
+/// A text of the profile's string table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StringIndex(u32);
+
+/// The texts of a profile.
+#[derive(Debug)]
+pub struct Strings {
+    text: String,
+    /// End of each string in `text`.
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, ModelError> {
+        let mut strings = Strings {
+            text: String::new(),
+            ends: Vec::new(),
+        };
+        each(bytes, STRING_TABLE, "string", |_, payload| {
+            if strings.ends.is_empty() && !payload.is_empty() {
+                return Err(Flaw::FirstString);
+            }
+            strings.push(&String::from_utf8_lossy(payload)).map(drop)
+        })?;
+        if strings.ends.is_empty() {
+            return Err(ModelError::in_header("string table", Flaw::Missing));
+        }
+        Ok(strings)
+    }
+
+    pub(super) fn push(&mut self, text: &str) -> Result<StringIndex, Flaw> {
+        let next = index(self.ends.len())?;
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+        Ok(StringIndex(next))
+    }
+
+    /// The index as the file has it, checked.
+    pub(super) fn resolve(&self, index: i64) -> Result<StringIndex, Flaw> {
+        let len = self.ends.len();
+        match u32::try_from(index) {
+            Ok(small) if (small as usize) < len => Ok(StringIndex(small)),
+            _ => Err(Flaw::String { index, len }),
+        }
+    }
+
+    /// The text. `index` must be of this table.
+    pub fn get(&self, index: StringIndex) -> &str {
+        let i = index.0 as usize;
+        let start = i.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[i]]
+    }
+
+    /// Every index of that text: a writer may have stored it twice, or not at all.
+    pub fn find(&self, text: &str) -> Vec<StringIndex> {
+        let mut start = 0;
+        let mut found = Vec::new();
+        for (i, &end) in (0..).zip(&self.ends) {
+            if self.text.as_bytes()[start..end] == *text.as_bytes() {
+                found.push(StringIndex(i));
+            }
+            start = end;
+        }
+        found
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Never true for a profile that was read: the first string is the empty one.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}

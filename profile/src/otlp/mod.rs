@@ -1,0 +1,3 @@
+//! Messages of the OpenTelemetry protocol, the subset in use.
+
+pub mod trace;

@@ -1,0 +1,384 @@
+//! The spans that ended in a window, as OTLP `TracesData`.
+//!
+//! OTLP and not a format of our own, so that any trace tool reads the file. What OTLP has no field
+//! for, the local root span, is the attribute `vtprof.local_root_span_id`.
+
+use std::collections::HashMap;
+
+use crate::ids::{SpanId, TraceId};
+use crate::otlp::trace::{
+    InstrumentationScope, KeyValue, Resource, ResourceSpans, ScopeSpans, Span, Status, TracesData,
+};
+
+/// Span attribute: the local root span's id, 16 hex digits.
+pub const LOCAL_ROOT_ATTRIBUTE: &str = "vtprof.local_root_span_id";
+/// Resource attribute: spans that ended in the window and are not in the file.
+pub const LEFT_OUT_ATTRIBUTE: &str = "vtprof.spans_left_out";
+const SERVICE_NAME_ATTRIBUTE: &str = "service.name";
+
+/// Role of a span, with OTLP's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SpanKind {
+    /// Not said, or a number OTLP does not define.
+    #[default]
+    Unspecified = 0,
+    /// Work inside the service.
+    Internal = 1,
+    /// A request served.
+    Server = 2,
+    /// A request made.
+    Client = 3,
+    /// A message sent.
+    Producer = 4,
+    /// A message handled.
+    Consumer = 5,
+}
+
+impl SpanKind {
+    /// The kind with that OTLP number.
+    pub fn from_otlp(number: i32) -> Self {
+        match number {
+            1 => SpanKind::Internal,
+            2 => SpanKind::Server,
+            3 => SpanKind::Client,
+            4 => SpanKind::Producer,
+            5 => SpanKind::Consumer,
+            _ => SpanKind::Unspecified,
+        }
+    }
+}
+
+/// Outcome of a span, with OTLP's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SpanStatus {
+    /// Not said, or a number OTLP does not define.
+    #[default]
+    Unset = 0,
+    /// Declared good by the application.
+    Ok = 1,
+    /// Failed.
+    Error = 2,
+}
+
+impl SpanStatus {
+    /// The status with that OTLP number.
+    pub fn from_otlp(number: i32) -> Self {
+        match number {
+            1 => SpanStatus::Ok,
+            2 => SpanStatus::Error,
+            _ => SpanStatus::Unset,
+        }
+    }
+}
+
+/// One span that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpanRecord {
+    /// Its trace.
+    pub trace: TraceId,
+    /// Its id.
+    pub span: SpanId,
+    /// Its parent, local or remote; `None` for the root of a trace.
+    pub parent: Option<SpanId>,
+    /// The topmost span of this service above it; itself when it is that span.
+    pub local_root: SpanId,
+    /// Final name.
+    pub name: String,
+    /// Role.
+    pub kind: SpanKind,
+    /// Start, ns since the Unix epoch.
+    pub start_unix_nanos: u64,
+    /// End, ns since the Unix epoch.
+    pub end_unix_nanos: u64,
+    /// Outcome.
+    pub status: SpanStatus,
+}
+
+impl SpanRecord {
+    /// Whether this span is the topmost of its service.
+    pub fn is_local_root(&self) -> bool {
+        self.span == self.local_root
+    }
+
+    /// Length in ns; 0 when the clock went backwards.
+    pub fn duration_nanos(&self) -> u64 {
+        self.end_unix_nanos.saturating_sub(self.start_unix_nanos)
+    }
+}
+
+/// The file of these spans.
+pub fn spans_to_traces(
+    service_name: &str,
+    spans: impl IntoIterator<Item = SpanRecord>,
+) -> TracesData {
+    let spans = spans.into_iter().map(to_otlp).collect();
+    TracesData {
+        resource_spans: vec![ResourceSpans {
+            resource: Some(Resource {
+                attributes: vec![KeyValue::string(SERVICE_NAME_ATTRIBUTE, service_name)],
+                dropped_attributes_count: 0,
+            }),
+            scope_spans: vec![ScopeSpans {
+                scope: Some(InstrumentationScope {
+                    name: "vtprof".into(),
+                    ..Default::default()
+                }),
+                spans,
+                schema_url: String::new(),
+            }],
+            schema_url: String::new(),
+        }],
+    }
+}
+
+/// Notes in the file how many spans ended and are not in it.
+pub fn set_left_out(traces: &mut TracesData, count: u64) {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    for resource_spans in &mut traces.resource_spans {
+        let attributes = &mut resource_spans.resource.get_or_insert_default().attributes;
+        attributes.retain(|attribute| attribute.key != LEFT_OUT_ATTRIBUTE);
+        attributes.push(KeyValue::int(LEFT_OUT_ATTRIBUTE, count));
+    }
+}
+
+/// Spans that ended and are not in the file, as [`set_left_out`] noted it.
+pub fn left_out(traces: &TracesData) -> u64 {
+    traces
+        .resource_spans
+        .iter()
+        .flat_map(|resource_spans| &resource_spans.resource)
+        .flat_map(|resource| &resource.attributes)
+        .filter(|attribute| attribute.key == LEFT_OUT_ATTRIBUTE)
+        .filter_map(|attribute| u64::try_from(attribute.as_int()?).ok())
+        .fold(0, u64::saturating_add)
+}
+
+fn to_otlp(record: SpanRecord) -> Span {
+    Span {
+        trace_id: record.trace.0.to_vec(),
+        span_id: record.span.to_wire().to_vec(),
+        parent_span_id: record
+            .parent
+            .map(|parent| parent.to_wire().to_vec())
+            .unwrap_or_default(),
+        name: record.name,
+        kind: record.kind as i32,
+        start_time_unix_nano: record.start_unix_nanos,
+        end_time_unix_nano: record.end_unix_nanos,
+        attributes: vec![KeyValue::string(
+            LOCAL_ROOT_ATTRIBUTE,
+            record.local_root.to_string(),
+        )],
+        status: (record.status != SpanStatus::Unset).then(|| Status {
+            message: String::new(),
+            code: record.status as i32,
+        }),
+        ..Default::default()
+    }
+}
+
+/// What [`traces_to_spans`] found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SpanList {
+    /// Spans with valid ids, in file order.
+    pub spans: Vec<SpanRecord>,
+    /// Spans left aside because their trace or span id is missing or of the wrong length.
+    pub without_id: u64,
+}
+
+/// The spans of a file. Files of others have no local root attribute: there the local root is the
+/// topmost ancestor that the same resource has in the file.
+pub fn traces_to_spans(traces: &TracesData) -> SpanList {
+    let mut list = SpanList::default();
+    for resource_spans in &traces.resource_spans {
+        let first = list.spans.len();
+        let mut derive = Vec::new();
+        for span in resource_spans
+            .scope_spans
+            .iter()
+            .flat_map(|scope| &scope.spans)
+        {
+            let (Some(trace), Some(id)) = (
+                TraceId::from_wire(&span.trace_id),
+                SpanId::from_wire(&span.span_id),
+            ) else {
+                list.without_id += 1;
+                continue;
+            };
+            let named_root = span
+                .attributes
+                .iter()
+                .find(|attribute| attribute.key == LOCAL_ROOT_ATTRIBUTE)
+                .and_then(|attribute| attribute.as_str()?.parse().ok());
+            if named_root.is_none() {
+                derive.push(list.spans.len());
+            }
+            list.spans.push(SpanRecord {
+                trace,
+                span: id,
+                parent: SpanId::from_wire(&span.parent_span_id),
+                local_root: named_root.unwrap_or(id),
+                name: span.name.clone(),
+                kind: SpanKind::from_otlp(span.kind),
+                start_unix_nanos: span.start_time_unix_nano,
+                end_unix_nanos: span.end_time_unix_nano,
+                status: SpanStatus::from_otlp(span.status.as_ref().map_or(0, |status| status.code)),
+            });
+        }
+        derive_local_roots(
+            &mut list.spans[first..],
+            derive.iter().map(|index| index - first),
+        );
+    }
+    list
+}
+
+/// Sets the local root of `missing` to their topmost ancestor among `spans`.
+fn derive_local_roots(spans: &mut [SpanRecord], missing: impl ExactSizeIterator<Item = usize>) {
+    if missing.len() == 0 {
+        return;
+    }
+    let index: HashMap<(TraceId, SpanId), usize> = spans
+        .iter()
+        .enumerate()
+        .map(|(i, span)| ((span.trace, span.span), i))
+        .collect();
+    // Roots found so far, so that a long chain is walked once and not once from each of its spans.
+    let mut roots: Vec<Option<SpanId>> = vec![None; spans.len()];
+    let mut chain = Vec::new();
+    for start in missing {
+        chain.clear();
+        let mut at = start;
+        let root = loop {
+            if let Some(root) = roots[at] {
+                break root;
+            }
+            // Marked while on the way up: a file may claim that a span is its own ancestor.
+            roots[at] = Some(spans[at].span);
+            chain.push(at);
+            let parent = spans[at]
+                .parent
+                .and_then(|parent| index.get(&(spans[at].trace, parent)));
+            match parent {
+                Some(&parent) => at = parent,
+                None => break spans[at].span,
+            }
+        };
+        for &i in &chain {
+            roots[i] = Some(root);
+        }
+        spans[start].local_root = root;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(trace: u64, span: u64, parent: Option<u64>, local_root: u64) -> SpanRecord {
+        SpanRecord {
+            trace: TraceId::from_halves(0, trace),
+            span: SpanId(span),
+            parent: parent.map(SpanId),
+            local_root: SpanId(local_root),
+            name: format!("span {span}"),
+            kind: SpanKind::Internal,
+            start_unix_nanos: 10,
+            end_unix_nanos: 30,
+            status: SpanStatus::Unset,
+        }
+    }
+
+    fn without_attribute(records: Vec<SpanRecord>) -> TracesData {
+        let mut traces = spans_to_traces("shop", records);
+        for span in &mut traces.resource_spans[0].scope_spans[0].spans {
+            span.attributes.clear();
+        }
+        traces
+    }
+
+    fn roots(traces: &TracesData) -> Vec<u64> {
+        traces_to_spans(traces)
+            .spans
+            .iter()
+            .map(|span| span.local_root.0)
+            .collect()
+    }
+
+    #[test]
+    fn spans_come_back_as_they_went() {
+        let records = vec![
+            SpanRecord {
+                status: SpanStatus::Error,
+                kind: SpanKind::Server,
+                ..record(1, 2, Some(99), 2)
+            },
+            record(1, 3, Some(2), 2),
+            record(4, 5, None, 5),
+        ];
+        let list = traces_to_spans(&spans_to_traces("shop", records.clone()));
+        assert_eq!(
+            list,
+            SpanList {
+                spans: records,
+                without_id: 0
+            }
+        );
+    }
+
+    #[test]
+    fn without_the_attribute_the_local_root_is_the_topmost_ancestor_in_the_file() {
+        // 99 is a remote parent; the child stands before its parent, as spans end inside out.
+        let chain = vec![
+            record(1, 4, Some(3), 0),
+            record(1, 3, Some(2), 0),
+            record(1, 2, Some(99), 0),
+        ];
+        assert_eq!(roots(&without_attribute(chain)), [2, 2, 2]);
+        // The same span id in another trace is another span.
+        let other = vec![record(1, 3, Some(2), 0), record(7, 2, None, 0)];
+        assert_eq!(roots(&without_attribute(other)), [3, 2]);
+    }
+
+    #[test]
+    fn spans_that_are_their_own_ancestors_end_the_walk() {
+        let circle = vec![
+            record(1, 2, Some(3), 0),
+            record(1, 3, Some(2), 0),
+            record(1, 4, Some(4), 0),
+        ];
+        let roots = roots(&without_attribute(circle));
+        assert!(
+            roots[..2].iter().all(|root| [2, 3].contains(root)),
+            "{roots:?}"
+        );
+        assert_eq!(roots[2], 4);
+    }
+
+    #[test]
+    fn a_chain_of_many_spans_has_one_root() {
+        let chain = (1..=100_000)
+            .map(|id| record(1, id, (id > 1).then(|| id - 1), 0))
+            .rev()
+            .collect();
+        let roots = roots(&without_attribute(chain));
+        assert_eq!(roots.iter().filter(|&&root| root == 1).count(), 100_000);
+    }
+
+    #[test]
+    fn spans_left_out_are_noted_once_and_read_back() {
+        let mut traces = spans_to_traces("shop", []);
+        assert_eq!(left_out(&traces), 0);
+        set_left_out(&mut traces, 3);
+        set_left_out(&mut traces, 5);
+        assert_eq!(left_out(&traces), 5);
+    }
+
+    #[test]
+    fn spans_without_valid_ids_are_counted_and_left_aside() {
+        let mut traces = spans_to_traces("shop", [record(1, 2, None, 2), record(1, 3, None, 3)]);
+        traces.resource_spans[0].scope_spans[0].spans[0].span_id = vec![1, 2, 3];
+        let list = traces_to_spans(&traces);
+        assert_eq!((list.spans.len(), list.without_id), (1, 1));
+    }
+}

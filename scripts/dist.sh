@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Leaves dist/vtprof/: what a user takes.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+dist="$ROOT/dist/vtprof"
+rm -rf "$dist"
+mkdir -p "$dist"
+cp "$TARGET/release/libvtprof.so" "$TARGET/release/vtprof" "$dist/"
+cp "$ROOT/java-shim/target/vtprof-otel.jar" "$ROOT/LICENSE" "$dist/"
+# The options and what follows stand in one place, the project's README.
+{
+  cat "$ROOT/docs/dist-readme.md"
+  sed -n '/^## Options/,/^Inside: /p' "$ROOT/README.md" | sed '/^Inside: /d; /docs.measurements/d'
+} >"$dist/README.md"
+say "built ${dist#"$PWD"/}; next: java -agentpath:${dist#"$PWD"/}/libvtprof.so -javaagent:opentelemetry-javaagent.jar -jar service.jar"

@@ -15,6 +15,8 @@ use anyhow::{Context, Result, bail};
 use crate::launch::Launch;
 
 const POLL: Duration = Duration::from_millis(20);
+/// What a loaded machine may take longer. A limit finds what hangs, not what is slow.
+const PATIENCE: Duration = Duration::from_secs(600);
 /// Time for the thread dump before the kill.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 /// How much of an output an error quotes, bytes.
@@ -100,7 +102,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts it in `dir`, with a limit on its whole run.
+    /// Starts it in `dir`, with a limit on its whole run: what it takes on an idle machine.
     ///
     /// # Errors
     /// It cannot be started.
@@ -120,8 +122,8 @@ impl Running {
             child,
             stdout,
             stderr,
-            deadline: Instant::now() + limit,
-            limit,
+            deadline: Instant::now() + limit + PATIENCE,
+            limit: limit + PATIENCE,
         })
     }
 
@@ -152,6 +154,8 @@ impl Running {
     /// It ends first, or its time is up.
     pub fn line(&mut self, start: &str) -> Result<String> {
         loop {
+            // Asked before the output is read: what it said last is then there.
+            let ended = self.child.try_wait()?;
             let found = self
                 .stdout()?
                 .lines()
@@ -159,7 +163,7 @@ impl Running {
             if let Some(rest) = found {
                 return Ok(rest);
             }
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = ended {
                 bail!(
                     "ended with {status} before it said {start:?}: {}",
                     self.outputs()

@@ -43,8 +43,8 @@ pub struct Sample {
     pub count: u64,
     /// `cpu/nanoseconds`; of another kind of profile its second value.
     pub nanos: u64,
-    /// Start and end of the time its window's samples are of, ns since 1970: the first may be older than the
-    /// window.
+    /// Start and end of the time its window's samples are of, ns of the monotonic clock: the first may be older
+    /// than the window.
     pub window: (i64, i64),
 }
 
@@ -55,6 +55,8 @@ pub struct Window {
     pub path: PathBuf,
     /// Start, ns since 1970.
     pub start: i64,
+    /// Start, ns of the monotonic clock, which no step of the wall clock touches.
+    pub monotonic: i64,
     /// Length, ns.
     pub duration: i64,
     /// CPU time between two samples, ns; of another kind of profile in the unit of its period.
@@ -120,13 +122,14 @@ impl Recording {
         let count = value_index(&profile, kind.count().kind, kind.count().unit)?;
         let nanos = value_index(&profile, kind.amount().kind, kind.amount().unit)?;
         let facts = facts(&profile.comments);
-        let late: i64 = facts
-            .get("samples.late_ns")
-            .context("no samples.late_ns")?
-            .parse()?;
+        let fact = |key: &str| -> Result<i64> {
+            let value = facts.get(key).with_context(|| format!("no {key}"))?;
+            Ok(value.parse()?)
+        };
+        let monotonic = fact("start.monotonic_ns")?;
         let window = (
-            profile.time_nanos - late,
-            profile.time_nanos + profile.duration_nanos,
+            monotonic - fact("samples.late_ns")?,
+            monotonic + profile.duration_nanos,
         );
         ensure!(
             profile.period > 0 && profile.time_nanos > 0 && profile.duration_nanos >= 0,
@@ -169,6 +172,7 @@ impl Recording {
         self.windows.push(Window {
             path: path.to_owned(),
             start: profile.time_nanos,
+            monotonic,
             duration: profile.duration_nanos,
             period: profile.period,
             facts,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use vtprof_profile::ids::SpanId;
 
-use crate::recording::Recording;
+use crate::recording::{Recording, Sample};
 use crate::truth::{NEVER_TAGGED, TruthLog};
 use crate::verdict::burner_frame;
 
@@ -21,10 +21,13 @@ pub struct Charge {
     pub count: u64,
     /// CPU time they stand for, ns.
     pub nanos: u64,
+    /// The same without what a thread cannot have burnt between two samples of its own, ns.
+    pub burnt: u64,
 }
 
 /// The charge of each span by tag; only samples that burn, so that nothing of the libraries counts.
 pub fn by_span(recording: &Recording) -> HashMap<SpanId, Charge> {
+    let grain = recording.grain();
     let mut charges: HashMap<SpanId, Charge> = HashMap::new();
     for sample in &recording.samples {
         let burns = sample
@@ -36,6 +39,7 @@ pub fn by_span(recording: &Recording) -> HashMap<SpanId, Charge> {
             let charge = charges.entry(tag.span).or_default();
             charge.count += sample.count;
             charge.nanos += sample.nanos;
+            charge.burnt += burnt_nanos(sample, grain);
         }
     }
     charges
@@ -76,17 +80,26 @@ fn bounded(
         .into_iter()
         .filter_map(|(id, charge)| {
             let span = log.spans.get(&id)?;
-            let bounded = !span.parallel && span.end.is_some();
-            (bounded && least(charge) > span.duration).then_some((id, charge, span.duration))
+            let lasted = span.duration()?;
+            (!span.parallel && least(charge) > lasted).then_some((id, charge, lasted))
         })
         .collect()
 }
 
-/// One class's share of the work and of the samples, 0 to 1.
+/// Ticks that one sample stands for at the most where CPU time is compared with work that was counted.
+const MOST_TICKS: u64 = 8;
+
+/// CPU time of a sample, ns, without what no thread can have burnt between two samples of its own: some clocks of
+/// CPU time go on while a hypervisor has stopped the machine, and the sample after it stands for all of that.
+fn burnt_nanos(sample: &Sample, grain: u64) -> u64 {
+    sample.nanos.min(MOST_TICKS * grain * sample.count)
+}
+
+/// The share of one class, or of the spans of one name, in the work and in the samples, 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
-    /// The class.
-    pub burner: String,
+    /// The class, or the name.
+    pub whose: String,
     /// By iterations.
     pub burnt: f64,
     /// By CPU time in the samples.
@@ -100,72 +113,89 @@ impl Share {
     pub fn plausible(&self) -> bool {
         (self.sampled - self.burnt).abs() <= 6.0 * self.sigma + 0.1 * self.burnt
     }
+
+    /// How many times its part of all the others' work its part of their samples is.
+    pub fn excess(&self) -> f64 {
+        let against_others = |share: f64| share / (1.0 - share);
+        against_others(self.sampled) / against_others(self.burnt)
+    }
 }
 
-/// The share of each class in the work and in the samples of all spans, warm-up left out.
+/// The shares of the classes in all spans, warm-up left out.
 pub fn shares(recording: &Recording, log: &TruthLog) -> Vec<Share> {
+    let spans = log.spans.values().filter(|span| span.name != WARM_UP);
+    let samples = recording.samples.iter().filter_map(|sample| {
+        let (class, method) = sample.frames.iter().find_map(|frame| burner_frame(frame))?;
+        let warm_up = sample.tag.as_ref().is_some_and(|tag| tag.name == WARM_UP);
+        let counts = method != "serve" && !warm_up && !NEVER_TAGGED.contains(&class);
+        counts.then_some((class, sample))
+    });
+    compare(
+        spans.map(|span| (span.burner.as_str(), span.iterations)),
+        samples,
+        recording.grain(),
+    )
+}
+
+/// The shares of the spans of these names, among those of all of them.
+pub fn shares_by_name(recording: &Recording, log: &TruthLog, names: &[&str]) -> Vec<Share> {
+    let spans = log
+        .spans
+        .values()
+        .map(|span| (span.name.as_str(), span.iterations));
+    let samples = recording
+        .samples
+        .iter()
+        .filter_map(|sample| Some((sample.tag.as_ref()?.name.as_str(), sample)));
+    compare(
+        spans.filter(|(name, _)| names.contains(name)),
+        samples.filter(|(name, _)| names.contains(name)),
+        recording.grain(),
+    )
+}
+
+fn compare<'a>(
+    work: impl Iterator<Item = (&'a str, u64)>,
+    samples: impl Iterator<Item = (&'a str, &'a Sample)>,
+    grain: u64,
+) -> Vec<Share> {
     let mut iterations: BTreeMap<&str, u64> = BTreeMap::new();
-    for span in log.spans.values().filter(|span| span.name != WARM_UP) {
-        *iterations.entry(&span.burner).or_default() += span.iterations;
+    for (whose, burnt) in work {
+        *iterations.entry(whose).or_default() += burnt;
     }
     let mut nanos: BTreeMap<&str, u64> = BTreeMap::new();
-    for sample in &recording.samples {
-        let burner = sample.frames.iter().find_map(|frame| burner_frame(frame));
-        let warm_up = sample.tag.as_ref().is_some_and(|tag| tag.name == WARM_UP);
-        if let Some((class, "work" | "burn")) = burner
-            && !warm_up
-            && !NEVER_TAGGED.contains(&class)
-        {
-            *nanos.entry(class).or_default() += sample.nanos;
-        }
+    let mut squares = 0.0;
+    for (whose, sample) in samples {
+        let burnt = burnt_nanos(sample, grain);
+        *nanos.entry(whose).or_default() += burnt;
+        squares += (burnt as f64).powi(2) / sample.count as f64;
     }
     let all_iterations = iterations.values().sum::<u64>().max(1) as f64;
     let all_nanos = nanos.values().sum::<u64>().max(1) as f64;
-    // A tick is the least that can be charged, so this many independent draws were made.
-    let draws = (all_nanos / recording.grain() as f64).max(1.0);
+    // As many draws of one weight would scatter as much as these of many.
+    let draws = (all_nanos.powi(2) / f64::max(squares, 1.0)).max(1.0);
     iterations
         .iter()
-        .map(|(burner, &burnt)| {
+        .map(|(whose, &burnt)| {
             let burnt = burnt as f64 / all_iterations;
             Share {
-                burner: (*burner).to_owned(),
+                whose: (*whose).to_owned(),
                 burnt,
-                sampled: nanos.get(burner).copied().unwrap_or(0) as f64 / all_nanos,
+                sampled: nanos.get(whose).copied().unwrap_or(0) as f64 / all_nanos,
                 sigma: (burnt * (1.0 - burnt) / draws).sqrt(),
             }
         })
         .collect()
 }
 
-/// `sampled / burnt` of the spans of one name against those of another: what the ratio of the
-/// samples should be, and is.
-pub fn ratio_by_name(recording: &Recording, log: &TruthLog, one: &str, other: &str) -> (f64, f64) {
-    let burnt = |name: &str| {
-        log.spans
-            .values()
-            .filter(|span| span.name == name)
-            .map(|span| span.iterations)
-            .sum::<u64>() as f64
-    };
-    let sampled = |name: &str| {
-        recording
-            .samples
-            .iter()
-            .filter(|sample| sample.tag.as_ref().is_some_and(|tag| tag.name == name))
-            .map(|sample| sample.nanos)
-            .sum::<u64>() as f64
-    };
-    (burnt(one) / burnt(other), sampled(one) / sampled(other))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{Sample, Tag, Window};
+    use crate::recording::{Tag, Window};
     use crate::truth::SpanTruth;
     use vtprof_profile::ids::TraceId;
 
-    fn span(id: u64, burner: &str, duration: u64, iterations: u64) -> SpanTruth {
+    fn span(id: u64, burner: &str, duration: i64, iterations: u64) -> SpanTruth {
         SpanTruth {
             burner: burner.to_owned(),
             name: "GET /".to_owned(),
@@ -174,8 +204,7 @@ mod tests {
             span: SpanId(id),
             local_root: SpanId(id),
             start: 0,
-            end: Some(1),
-            duration,
+            end: Some(duration),
             iterations,
             parallel: false,
         }
@@ -198,11 +227,20 @@ mod tests {
         }
     }
 
+    /// So many samples of 10 ms each.
+    fn ticks(id: u64, burner: &str, count: u64) -> Sample {
+        Sample {
+            count,
+            ..sample(id, burner, count * 10_000_000)
+        }
+    }
+
     fn recording(samples: Vec<Sample>) -> Recording {
         Recording {
             windows: vec![Window {
                 path: "x".into(),
                 start: 0,
+                monotonic: 0,
                 duration: 0,
                 period: 10_000_000,
                 facts: HashMap::new(),
@@ -251,15 +289,21 @@ mod tests {
     #[test]
     fn a_class_that_lost_its_samples_to_another_is_implausible() {
         let log = log(vec![span(1, "Root01", 1, 500), span(2, "Root02", 1, 500)]);
-        let even = recording(vec![
-            sample(1, "Root01", 50_500_000_000),
-            sample(2, "Root02", 49_500_000_000),
-        ]);
+        let even = recording(vec![ticks(1, "Root01", 5_050), ticks(2, "Root02", 4_950)]);
         assert!(shares(&even, &log).iter().all(Share::plausible));
-        let skewed = recording(vec![
-            sample(1, "Root01", 70_000_000_000),
-            sample(2, "Root02", 30_000_000_000),
-        ]);
+        let skewed = recording(vec![ticks(1, "Root01", 7_000), ticks(2, "Root02", 3_000)]);
         assert!(!shares(&skewed, &log).iter().any(Share::plausible));
+    }
+
+    #[test]
+    fn a_stop_of_the_machine_that_one_sample_stands_for_makes_no_class_implausible() {
+        let log = log(vec![span(1, "Root01", 1, 500), span(2, "Root02", 1, 500)]);
+        let stopped = recording(vec![
+            ticks(1, "Root01", 500),
+            sample(1, "Root01", 2_000_000_000),
+            ticks(2, "Root02", 500),
+        ]);
+        assert!(shares(&stopped, &log).iter().all(Share::plausible));
+        assert_eq!(by_span(&stopped)[&SpanId(1)].burnt, 5_080_000_000);
     }
 }

@@ -27,12 +27,10 @@ pub struct SpanTruth {
     pub span: SpanId,
     /// The span of this process that it descends from, or itself.
     pub local_root: SpanId,
-    /// When it started, ns since 1970.
+    /// A moment before it started, ns of the monotonic clock.
     pub start: i64,
-    /// When it ended, ns since 1970; `None` where the program ended first.
+    /// A moment after it ended, ns of the monotonic clock; `None` where the program ended first.
     pub end: Option<i64>,
-    /// How long it lasted, ns by the monotonic clock; 0 without an end.
-    pub duration: u64,
     /// Iterations burnt in it and not in its children; 0 where nobody counted.
     pub iterations: u64,
     /// Several threads worked for it at once.
@@ -117,6 +115,13 @@ impl TruthLog {
     }
 }
 
+impl SpanTruth {
+    /// How long it lasted at the most, ns; `None` where the program ended first.
+    pub fn duration(&self) -> Option<u64> {
+        u64::try_from(self.end? - self.start).ok()
+    }
+}
+
 impl FromStr for SpanTruth {
     type Err = anyhow::Error;
 
@@ -132,7 +137,6 @@ impl FromStr for SpanTruth {
             local_root,
             start,
             end,
-            duration,
             iterations,
             threads,
         ] = fields[..]
@@ -153,7 +157,6 @@ impl FromStr for SpanTruth {
             local_root: local_root.parse()?,
             start: start.parse()?,
             end: (end != 0).then_some(end),
-            duration: duration.parse()?,
             iterations: iterations.parse()?,
             parallel: threads == "parallel",
         })
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_log_is_read_back_and_a_broken_line_is_named() {
-        let line = "Root01\troot01\trequest\t000000000000000000000000000000ab\t00000000000000cd\t\t00000000000000cd\t100\t0\t0\t7\tserial";
+        let line = "Root01\troot01\trequest\t000000000000000000000000000000ab\t00000000000000cd\t\t00000000000000cd\t100\t0\t7\tserial";
         let log = TruthLog::parse(&format!("# seed=42\n{line}\n")).expect("a log");
         assert_eq!(log.fact::<u64>("seed").expect("a fact"), 42);
         let span = &log.spans[&SpanId(0xcd)];

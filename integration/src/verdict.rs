@@ -14,8 +14,9 @@ use crate::truth::{NEVER_TAGGED, SpanTruth, TruthLog};
 
 /// Methods of a burner that burn. `serve` and `handle` only have the rest below them.
 const BURNING: [&str; 2] = ["work", "burn"];
-/// Time that a sample may spend between being taken and being filed under a window, ns.
-const FILING: i64 = 1_000_000_000;
+/// Time that the agent may spend between hearing of the last ends of spans in a window and asking for the names
+/// of its roots, ns.
+const NAMING: i64 = 3_000_000_000;
 /// What the agent calls a local root whose start it did not see.
 pub const UNKNOWN_NAME: &str = "<unknown>";
 /// Beginnings of the names of threads that never run a request.
@@ -357,11 +358,11 @@ fn flaw(tag: &Tag, identity: &Identity<'_>, window: (i64, i64), log: &TruthLog) 
 
 /// A span that outlives the window may be filed under a name it did not keep.
 fn ends_after(span: &SpanTruth, window: (i64, i64)) -> bool {
-    span.end.is_none_or(|end| end > window.1 - FILING)
+    span.end.is_none_or(|end| end > window.1 - NAMING)
 }
 
 fn overlap(span: &SpanTruth, window: (i64, i64)) -> bool {
-    span.start <= window.1 + FILING && span.end.is_none_or(|end| end >= window.0 - FILING)
+    span.start <= window.1 && span.end.is_none_or(|end| end >= window.0)
 }
 
 #[cfg(test)]

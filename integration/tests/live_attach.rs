@@ -40,7 +40,7 @@ fn requests_that_begin_after_a_live_attach_are_tagged() {
         let mut recording = Recording::read(&dir.path().join("out"))
             .unwrap_or_else(|error| panic!("{error:#}; {:#?}", finished.agent_lines()));
         Verdict::of(&recording, &log).assert_no_wrong_tag();
-        let settled = recording.windows[0].start + SETTLED;
+        let settled = recording.windows[0].monotonic + SETTLED;
         recording
             .samples
             .retain(|sample| sample.window.0 >= settled);

@@ -67,9 +67,9 @@ fn with_a_wrong_offset_no_stack_is_completed_and_each_says_why() {
             .count();
         // A difference ends the test at once; refusals do after ten thousand, which few mounts do not reach.
         let has_failed = tally.truncated.contains_key("self test failed");
-        assert_eq!(
-            stays,
-            usize::from(has_failed),
+        // It may also be found out after the last sample.
+        assert!(
+            stays <= 1 && (stays == 1 || !has_failed),
             "{piece}, said once: {said:#?}"
         );
     }

@@ -159,10 +159,7 @@ fn stacks_under_stress_are_whole_or_say_why_and_none_is_wrong() {
         let name = format!("{} {:?} {:?}", jdk.version, case.flags, case.antagonists);
         assert_eq!(tally.wrong, 0, "{name}: {:#?}", tally.quoted);
         assert!(tally.all() >= share, "{name}: {tally}");
-        assert!(
-            tally.whole > tally.pending(),
-            "{name}: the self-test took too long: {tally}"
-        );
+        assert!(tally.whole > 100, "{name}: {tally}");
         assert!(tally.proven_share() >= case.whole, "{name}: {tally}");
         judged += tally.all();
     }

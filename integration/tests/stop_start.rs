@@ -68,16 +68,16 @@ fn stop_and_start(jdk: &Jdk, strategy: Strategy) {
     assert!(run.verdict.right > 100, "{}", run.verdict);
     for two in run.recording.windows.windows(2) {
         assert!(
-            two[0].start + two[0].duration <= two[1].start,
+            two[0].monotonic + two[0].duration <= two[1].monotonic,
             "{} began before the window before it had ended",
             two[1].path.display()
         );
     }
     let (stopped, started) = (fact("stopped_at"), fact("started_at"));
     for window in &run.recording.windows {
-        let end = window.start + window.duration;
+        let end = window.monotonic + window.duration;
         assert!(
-            end <= stopped || window.start >= started,
+            end <= stopped || window.monotonic >= started,
             "{} was open while sampling was stopped",
             window.path.display()
         );

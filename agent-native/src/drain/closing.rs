@@ -173,6 +173,7 @@ impl Closing {
             // A whole number: see `Weight`.
             sampled_cpu_ns: (window.whole().amount as u64).saturating_mul(period_ns),
             agent_cpu_ns: next.agent_cpu_ns.saturating_sub(self.agent_cpu_ns),
+            start_monotonic_ns: self.start_ns,
             late_ns,
             heap_bytes: heap::held(),
             methods: recorder.symbolizer.remembered(),

@@ -30,6 +30,8 @@ pub struct WindowFacts {
     pub sampled_cpu_ns: u64,
     /// CPU time of the agent's own thread, ns.
     pub agent_cpu_ns: u64,
+    /// Its start by the monotonic clock, ns.
+    pub start_monotonic_ns: u64,
     /// How long before the window its oldest sample was taken, ns.
     pub late_ns: u64,
     /// Memory the agent holds, bytes.
@@ -116,11 +118,12 @@ pub fn lines(
         format!("kernel={} {}", facts.kernel, std::env::consts::ARCH),
         format!("context.strategy={}", window.strategy),
         format!(
-            "window: period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}",
+            "window: period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} start.monotonic_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}",
             window.period_ns,
             window.process_cpu_ns,
             window.sampled_cpu_ns,
             window.agent_cpu_ns,
+            window.start_monotonic_ns,
             window.late_ns,
             window.heap_bytes,
             window.methods,
@@ -149,6 +152,7 @@ mod tests {
         counters.add(Counter::DroppedRingFull, 3);
         let window = WindowFacts {
             period_ns: 1_000_000,
+            start_monotonic_ns: 15,
             late_ns: 20,
             ..Default::default()
         };
@@ -164,6 +168,7 @@ mod tests {
             "signals.received=10",
             "dropped.ring_full=3",
             "period.achieved_ns=2000000",
+            "start.monotonic_ns=15",
             "samples.late_ns=20",
             "handler.median_ns=5120 handler.p99_ns=5120",
         ] {

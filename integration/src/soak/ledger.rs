@@ -120,6 +120,7 @@ mod tests {
             windows: vec![Window {
                 path: PathBuf::new(),
                 start: 1,
+                monotonic: 0,
                 duration: 1,
                 period: 10,
                 facts,

@@ -15,7 +15,6 @@ fn span(log: &mut TruthLog, burner: &str, id: u64, root: u64) {
         local_root: SpanId(root),
         start: 12_000_000_000,
         end: Some(13_000_000_000),
-        duration: 1_000_000_000,
         iterations: 1,
         parallel: false,
     })

@@ -6,7 +6,6 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
@@ -57,9 +56,7 @@ public final class Truth {
     private final String traceId;
     private final String spanId;
     private final String localRootId;
-    private final long startEpochNanos = epochNanos();
     private final long startNanos = System.nanoTime();
-    private volatile long endEpochNanos;
     private volatile long endNanos;
 
     private Entry(String burner, String name, String traceId, String spanId, String localRootId) {
@@ -73,20 +70,14 @@ public final class Truth {
     /** The class burns no more in the name of this span. */
     public void end() {
       endNanos = System.nanoTime();
-      endEpochNanos = epochNanos();
     }
 
     private String line() {
       String parent = spanId.equals(localRootId) ? "" : localRootId;
       // How much was burnt is not counted here, and a fan-out burns on several threads.
-      return String.join("\t", burner, name, "GET", traceId, spanId, parent, localRootId, Long.toString(startEpochNanos),
-          Long.toString(endEpochNanos), Long.toString(endNanos == 0 ? 0 : endNanos - startNanos), "0",
+      return String.join("\t", burner, name, "GET", traceId, spanId, parent, localRootId, Long.toString(startNanos),
+          Long.toString(endNanos), "0",
           burner.equals("FanOut") ? "parallel" : "serial");
-    }
-
-    private static long epochNanos() {
-      Instant now = Instant.now();
-      return now.getEpochSecond() * 1_000_000_000L + now.getNano();
     }
   }
 }

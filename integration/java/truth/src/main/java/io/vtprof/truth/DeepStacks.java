@@ -2,6 +2,7 @@ package io.vtprof.truth;
 
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -23,6 +24,12 @@ public final class DeepStacks {
   /** Few enough to be fought for. */
   private static final Object[] LOCKS = {new Object(), new Object(), new Object()};
   private static boolean monitors;
+  private static final long SECOND = 1_000_000_000;
+  /** About half of what two cores can do. */
+  private static final long CLIMBS_A_SECOND = 400;
+  /** How many times as long it may take. */
+  private static final int PATIENCE = 20;
+  private static final LongAdder climbs = new LongAdder();
 
   private DeepStacks() {}
 
@@ -36,7 +43,12 @@ public final class DeepStacks {
       threads[i] = Threads.virtual().newThread(() -> work(() -> !over));
       threads[i].start();
     }
-    Thread.sleep(seconds * 1000L);
+    // A machine that gives little CPU must not leave fewer stacks to judge.
+    long begun = System.nanoTime();
+    do {
+      Thread.sleep(100);
+    } while (System.nanoTime() - begun < seconds * SECOND
+        || (climbs.sum() < seconds * CLIMBS_A_SECOND && System.nanoTime() - begun < seconds * PATIENCE * SECOND));
     over = true;
     for (Thread thread : threads) {
       thread.join();
@@ -49,6 +61,7 @@ public final class DeepStacks {
     while (goesOn.getAsBoolean()) {
       int depth = STEPS > 0 ? STEPS : ThreadLocalRandom.current().nextInt(20, Ladder.DEEPEST + 1);
       Ladder.d0(new Ladder.Job(depth, new Climb()));
+      climbs.increment();
     }
   }
 

@@ -5,9 +5,13 @@ package io.vtprof.truth;
  * Java, and what is computed in between must be right.
  *
  * <pre>FaultStorms SECONDS</pre>
+ *
+ * <p>As long at the least, and longer where that is not enough for some rounds of each.
  */
 public final class FaultStorms {
   private static final int THREADS = 2;
+  /** Rounds of a thread, however slow the machine. */
+  private static final long LEAST = 100;
 
   private interface Storm {
     /** One round; whether its results were right. */
@@ -35,7 +39,7 @@ public final class FaultStorms {
       int own = i;
       Storm storm = storms[i % storms.length];
       threads[i] = new Thread(() -> {
-        while (System.nanoTime() < deadline) {
+        while (System.nanoTime() < deadline || rounds[own] < LEAST) {
           rounds[own]++;
           if (!storm.round((int) rounds[own])) {
             wrong[own]++;

@@ -6,15 +6,20 @@ import java.util.Set;
 
 /** The command line, read. */
 record Settings(
-    int seconds, int threads, long count, long seed, boolean virtual, String otel, String log, Set<Wait> waits, int exit) {
+    int seconds, long leastWorkMillis, int threads, long count, long seed, boolean virtual, String otel, String log, Set<Wait> waits, int exit) {
+
+  /** Half a core's: what the scenarios that burn reach on any machine that is not overloaded. */
+  private static final long WORK_MILLIS_A_SECOND = 500;
 
   static Settings of(Args args) {
     String kind = args.take("kind", Threads.virtualAvailable() ? "virtual" : "platform");
     if (!kind.equals("virtual") && !kind.equals("platform")) {
       throw new IllegalArgumentException("--kind=virtual|platform, not " + kind);
     }
+    int seconds = args.take("seconds", 10);
     Settings settings = new Settings(
-        args.take("seconds", 10),
+        seconds,
+        args.take("work", seconds * WORK_MILLIS_A_SECOND),
         args.take("threads", 48),
         args.take("count", 0L),
         args.take("seed", System.nanoTime()),

@@ -1,8 +1,9 @@
 package io.vtprof.truth;
 
 import io.vtprof.truth.burn.Burners;
+import java.util.concurrent.TimeUnit;
 
-/** One platform thread burns one core inside a span and asks the JVM for its own CPU time. */
+/** One platform thread burns so many seconds of CPU inside a span, by its own clock of CPU time. */
 final class SingleCore implements Scenario {
   @Override
   public void run(World world) throws Exception {
@@ -10,10 +11,12 @@ final class SingleCore implements Scenario {
       Traced span = Traced.root(world, Burners.ROOT.get(0), "burn");
       span.run(() -> {
         long before = Cpu.threadNanos();
-        while (world.running()) {
+        long used = 0;
+        while (used < TimeUnit.SECONDS.toNanos(world.seconds())) {
           span.work(10_000);
+          used = Cpu.threadNanos() - before;
         }
-        world.log().fact("thread_cpu_ns", Cpu.threadNanos() - before);
+        world.log().fact("thread_cpu_ns", used);
       });
     });
     world.join();

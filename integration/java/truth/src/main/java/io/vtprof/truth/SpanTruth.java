@@ -9,7 +9,7 @@ final class SpanTruth {
   final String spanId;
   final String parentId;
   final String localRootId;
-  final long startEpochNanos;
+  /** By the monotonic clock, before the span itself read one, as {@link #endNanos} is after. */
   final long startNanos;
   final LongAdder iterations = new LongAdder();
   /** The name the span has in the end. */
@@ -18,29 +18,26 @@ final class SpanTruth {
   volatile String firstName = "";
   /** Work of this span ran on several threads at once. */
   volatile boolean parallel;
-  volatile long endEpochNanos;
+  /** 0 while it goes on. */
   volatile long endNanos;
 
-  SpanTruth(String burner, String name, String traceId, String spanId, String parentId, String localRootId) {
+  SpanTruth(
+      long startNanos, String burner, String name, String traceId, String spanId, String parentId, String localRootId) {
+    this.startNanos = startNanos;
     this.burner = burner;
     this.name = name;
     this.traceId = traceId;
     this.spanId = spanId;
     this.parentId = parentId;
     this.localRootId = localRootId;
-    this.startEpochNanos = Clock.epochNanos();
-    this.startNanos = System.nanoTime();
   }
 
   void ended() {
     endNanos = System.nanoTime();
-    endEpochNanos = Clock.epochNanos();
   }
 
   String line() {
     return String.join("\t", burner, name, firstName, traceId, spanId, parentId, localRootId,
-        Long.toString(startEpochNanos), Long.toString(endEpochNanos),
-        Long.toString(endNanos == 0 ? 0 : endNanos - startNanos),
-        Long.toString(iterations.sum()), parallel ? "parallel" : "serial");
+        Long.toString(startNanos), Long.toString(endNanos), Long.toString(iterations.sum()), parallel ? "parallel" : "serial");
   }
 }

@@ -8,6 +8,8 @@ import java.io.InputStream;
  * <pre>Spawner COUNT</pre>
  */
 public final class Spawner {
+  private static final long BURN_NANOS = 20_000_000;
+
   private static volatile long sink;
 
   private Spawner() {}
@@ -16,8 +18,8 @@ public final class Spawner {
     int count = Integer.parseInt(args[0]);
     long longest = 0;
     for (int i = 0; i < count; i++) {
-      long burnt = System.nanoTime() + 3_000_000;
-      while (System.nanoTime() < burnt) {
+      long burnt = Cpu.threadNanos() + BURN_NANOS;
+      while (Cpu.threadNanos() < burnt) {
         sink++;
       }
       long begun = System.nanoTime();

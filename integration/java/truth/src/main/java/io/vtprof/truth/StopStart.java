@@ -51,9 +51,9 @@ final class StopStart implements Scenario {
     }
     world.log().fact("cycles_under_load", underLoad);
     control("stop");
-    world.log().fact("stopped_at", Clock.epochNanos());
+    world.log().fact("stopped_at", System.nanoTime());
     Thread.sleep(200);
-    world.log().fact("started_at", Clock.epochNanos());
+    world.log().fact("started_at", System.nanoTime());
     control("start");
     world.join();
   }

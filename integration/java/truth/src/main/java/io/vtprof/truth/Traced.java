@@ -36,10 +36,11 @@ final class Traced {
   }
 
   private static Traced rootOf(World world, Burner burner, String name, SpanBuilder builder, SpanContext caller) {
+    long start = System.nanoTime();
     Span span = builder.startSpan();
     SpanContext ids = span.getSpanContext();
     SpanTruth truth = new SpanTruth(
-        burner.name(), name, ids.getTraceId(), ids.getSpanId(), caller.isValid() ? caller.getSpanId() : "", ids.getSpanId());
+        start, burner.name(), name, ids.getTraceId(), ids.getSpanId(), caller.isValid() ? caller.getSpanId() : "", ids.getSpanId());
     return new Traced(world, burner, span, world.log().add(truth));
   }
 
@@ -55,10 +56,11 @@ final class Traced {
 
   private Traced child(Burner childBurner, Context parent) {
     String name = childBurner.name().toLowerCase();
+    long start = System.nanoTime();
     Span child = world.tracer().spanBuilder(name).setParent(parent).startSpan();
     SpanContext ids = child.getSpanContext();
     SpanTruth note = new SpanTruth(
-        childBurner.name(), name, ids.getTraceId(), ids.getSpanId(), truth.spanId, truth.localRootId);
+        start, childBurner.name(), name, ids.getTraceId(), ids.getSpanId(), truth.spanId, truth.localRootId);
     return new Traced(world, childBurner, child, world.log().add(note));
   }
 
@@ -84,15 +86,15 @@ final class Traced {
 
   /** Burns in the span's class. The caller has made the span current. */
   void work(long micros) {
-    long iterations = world.iterations(micros);
-    truth.iterations.add(iterations);
-    world.keep(burner.work(iterations));
+    truth.iterations.add(world.burn(burner, micros));
   }
 
   void rename(String name) {
-    truth.firstName = truth.name;
-    truth.name = name;
-    span.updateName(name);
+    world.log().change(() -> {
+      truth.firstName = truth.name;
+      truth.name = name;
+      span.updateName(name);
+    });
   }
 
   /** Says that several threads work for this span at once, so it may burn more than it lasts. */

@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 /**
  * Runs one scenario and writes what every sample of it ought to carry.
  *
- * <pre>java -jar truth.jar SCENARIO [--seconds=10] [--threads=48] [--count=0] [--seed=N] [--kind=virtual|platform]
+ * <pre>java -jar truth.jar SCENARIO [--seconds=10] [--work=500*SECONDS] [--threads=48] [--count=0] [--seed=N] [--kind=virtual|platform]
  *     [--otel=auto|hand|late|agent] [--log=truth.log] [--waits=all|sleep+park+…] [--exit=0]</pre>
  */
 public final class Truth {

@@ -45,11 +45,17 @@ final class TruthLog {
    * gone: on SIGTERM the load goes on, and what it begins then would be in the samples and not in the log.
    */
   SpanTruth add(SpanTruth span) {
+    change(() -> spans.add(span));
+    return span;
+  }
+
+  /** Changes what the log says of a span, wholly before it is written; after, the caller is held as by {@link #add}. */
+  void change(Runnable change) {
     open.lock();
     try {
       if (!closed) {
-        spans.add(span);
-        return span;
+        change.run();
+        return;
       }
     } finally {
       open.unlock();
@@ -75,7 +81,7 @@ final class TruthLog {
     try (PrintWriter out = unfinished()) {
       for (Iterator<SpanTruth> each = spans.iterator(); each.hasNext(); ) {
         SpanTruth span = each.next();
-        if (span.endEpochNanos != 0) {
+        if (span.endNanos != 0) {
           out.println(span.line());
           each.remove();
         }

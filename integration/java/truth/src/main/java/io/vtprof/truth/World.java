@@ -9,10 +9,12 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
 
 /** What the scenarios share: tracer, notes, threads, time, and the number of iterations that make a microsecond. */
 final class World {
-  private static final long GRACE_SECONDS = 60;
+  /** What a slow machine may take longer than asked for. Then the harness gives up. */
+  private static final long PATIENCE_SECONDS = 300;
 
   private final Tracer tracer;
   private final TruthLog log;
@@ -23,9 +25,11 @@ final class World {
   private final int threads;
   private final long count;
   private final int seconds;
+  private final long leastWorkMicros;
   private final double iterationsPerMicro;
   private final List<Thread> started = new ArrayList<>();
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
+  private final LongAdder workedMicros = new LongAdder();
   private volatile long deadline;
   private volatile long sink;
 
@@ -40,6 +44,7 @@ final class World {
     this.iterationsPerMicro = iterationsPerMicro;
     this.waits = new Waits(settings.waits());
     this.seconds = settings.seconds();
+    this.leastWorkMicros = settings.leastWorkMillis() * 1_000;
   }
 
   Tracer tracer() {
@@ -67,14 +72,26 @@ final class World {
     return count;
   }
 
-  /** Time begins to count once all is warm. */
+  /** Time and work begin to count once all is warm. */
   void startClock() {
+    workedMicros.reset();
     deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
   }
 
-  /** Until time is up or a thread has failed. */
+  /**
+   * Until time is up and enough is done, or a thread has failed: a machine that gives little CPU must not leave less to
+   * judge.
+   */
   boolean running() {
-    return System.nanoTime() < deadline && failure.get() == null;
+    long left = deadline - System.nanoTime();
+    return failure.get() == null
+        && (left > 0
+            || (workedMicros.sum() < leastWorkMicros && left > -TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS)));
+  }
+
+  /** How long to run, or how much to burn, where a scenario says so. */
+  int seconds() {
+    return seconds;
   }
 
   /** How much of the time is over, 0 to 1. */
@@ -86,6 +103,15 @@ final class World {
     return seeds.split();
   }
 
+  /** Burns so much CPU in methods named after the burner, and returns how many iterations that was. */
+  long burn(Burner burner, long micros) {
+    long iterations = iterations(micros);
+    keep(burner.work(iterations));
+    workedMicros.add(micros);
+    return iterations;
+  }
+
+  /** Iterations that make so much CPU time. */
   long iterations(long micros) {
     return (long) (micros * iterationsPerMicro);
   }
@@ -99,9 +125,7 @@ final class World {
 
   /** Burns where no span may be charged. */
   void workUntagged(Burner burner, long micros) {
-    long iterations = iterations(micros);
-    log.untagged(burner.name(), iterations);
-    keep(burner.work(iterations));
+    log.untagged(burner.name(), burn(burner, micros));
   }
 
   Burner root(SplittableRandom random) {
@@ -155,8 +179,8 @@ final class World {
     }
   }
 
+  /** Waits for all threads, however long: the harness has the patience, and dumps the threads when it has lost it. */
   void join() throws Exception {
-    long until = deadline + TimeUnit.SECONDS.toNanos(GRACE_SECONDS);
     for (int i = 0; ; i++) {
       Thread thread;
       synchronized (this) {
@@ -165,12 +189,9 @@ final class World {
         }
         thread = started.get(i);
       }
-      // Without a deadline of their own, counting scenarios are bounded by the harness.
-      thread.join(count > 0 ? 0 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime())));
-      if (thread.isAlive()) {
-        throw new IllegalStateException("thread " + thread + " did not end within " + GRACE_SECONDS + " s");
-      }
+      thread.join();
     }
+    log.fact("worked_us", workedMicros.sum());
     if (failure.get() != null) {
       throw new IllegalStateException("a thread failed", failure.get());
     }

@@ -57,7 +57,7 @@ shim-test: prepare
 	JAVA_HOME="$(JDK17)" $(MAVEN) -f java-shim/pom.xml package
 
 integration: prepare-test native shim java
-	cargo test -p vtprof-integration --locked
+	cargo test -p vtprof-integration --locked --no-fail-fast
 
 test: prepare-test lint unit loom sanitize shim-test dist integration
 	docker/test.sh

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use vtprof_profile::content::Content;
 use vtprof_profile::gzip::{self, ReadError};
-use vtprof_profile::model::Profile;
+use vtprof_profile::model::{ModelError, Profile};
 use vtprof_profile::spans::{self, SpanList};
 
 use crate::args::InputArgs;
@@ -63,13 +63,24 @@ pub fn read_all(args: &InputArgs, mut take: impl FnMut(Loaded) -> Result<()>) ->
                     }
                     Err(error) => return Err(anyhow!("{name}: cannot open: {error}")),
                 };
-                let bytes = read(file, args).with_context(|| name.clone())?;
+                let bytes = read_file(file, args).with_context(|| name.clone())?;
                 (name, bytes)
             }
         };
         decode(&bytes, &name).and_then(&mut take).context(name)?;
     }
     Ok(())
+}
+
+/// A file without a byte is no list of no spans: a crash of the machine has left it.
+fn read_file(file: File, args: &InputArgs) -> Result<Vec<u8>> {
+    if file
+        .metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+    {
+        return Err(ModelError::Empty.into());
+    }
+    read(file, args)
 }
 
 fn read(source: impl Read, args: &InputArgs) -> Result<Vec<u8>> {

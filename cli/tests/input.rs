@@ -83,6 +83,13 @@ fn each_unreadable_input_is_one_line_with_its_name_and_reason() {
     spans[at] = 0xff;
     for (name, bytes, reason) in [
         ("empty.pb", &b""[..], "the file is empty"),
+        ("shop-1-cpu-x.pb.gz", b"", "the file is empty"),
+        ("shop-1-spans-x.pb.gz", b"", "the file is empty"),
+        (
+            "zeroed.pb.gz",
+            &[0; 100],
+            "field at byte 0: field number 0: not protobuf",
+        ),
         (
             "text.pb",
             b"hello, world",
@@ -97,6 +104,11 @@ fn each_unreadable_input_is_one_line_with_its_name_and_reason() {
             "cut.pb.gz",
             &gzipped[..gzipped.len() - 20],
             "broken gzip stream after",
+        ),
+        (
+            "cut-spans-.pb.gz",
+            &gzipped[..12],
+            "broken gzip stream after 0 decompressed bytes: ",
         ),
         ("cut.pb", &plain[..plain.len() - 1], "cut short: "),
         (

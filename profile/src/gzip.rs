@@ -41,8 +41,7 @@ pub enum ReadError {
     Decode(#[from] prost::DecodeError),
 }
 
-/// Writes the message as one gzip member and returns the writer, so that a file can be synced
-/// before it is renamed.
+/// Writes the message as one gzip member and returns the writer.
 ///
 /// # Errors
 /// Those of the writer.

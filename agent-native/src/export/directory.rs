@@ -1,5 +1,6 @@
 //! The output directory. A file appears under its name when it is whole: a reader, or a kill in the middle,
-//! never meets half of one.
+//! never meets half of one. Nothing is synced: that may stall the drain for seconds, and the application's own
+//! writes to that disk with it. The price is that a crash of the machine may leave the newest files empty or cut.
 
 use std::fs::{self, File};
 use std::io;
@@ -31,8 +32,7 @@ impl Directory {
         &self.path
     }
 
-    /// Writes a whole file under a temporary name ([`temporary`]) and renames it. Then it is synced: a slow disk
-    /// keeps no file of the last moments from its name.
+    /// Writes a whole file under a temporary name ([`temporary`]) and renames it.
     ///
     /// # Errors
     /// Those of the file system; the temporary file is removed then.
@@ -47,15 +47,14 @@ impl Directory {
         let path = self.path.join(name);
         let written = File::create(&temporary)
             .and_then(content)
-            .and_then(|file| fs::rename(&temporary, &path).map(|()| file));
-        match written {
-            Ok(file) => file.sync_data().map(|()| path),
-            Err(error) => {
-                // The first error is the one to tell.
-                let _removed = fs::remove_file(&temporary);
-                Err(error)
-            }
+            .map(drop)
+            .and_then(|()| fs::rename(&temporary, &path));
+        if let Err(error) = written {
+            // The first error is the one to tell.
+            let _removed = fs::remove_file(&temporary);
+            return Err(error);
         }
+        Ok(path)
     }
 }
 

@@ -246,7 +246,7 @@ impl ProfileBuilder {
         profile
     }
 
-    /// The profile as one gzip member in `writer`, which is returned so that a file can be synced.
+    /// The profile as one gzip member in `writer`, which is returned.
     /// Samples are encoded one by one: at no time is the whole profile in memory a second time, as
     /// it is with [`Self::finish`]. The file is the same but for the order of its fields, which
     /// protobuf leaves open.

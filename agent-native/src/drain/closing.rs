@@ -10,6 +10,7 @@ use vtprof_profile::spans::{set_left_out, spans_to_traces};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::handler::now_ns;
 
+use super::own_cpu_ns;
 use super::recorder::Recorder;
 use crate::aggregate::by_kind::ByKind;
 use crate::aggregate::tally::Tally;
@@ -24,7 +25,7 @@ use crate::jvm::shim;
 use crate::log;
 use crate::session::Session;
 use crate::spans::names::RootNames;
-use crate::threads::timer::{OsThreadId, cpu_time_ns, process_cpu_ns};
+use crate::threads::timer::process_cpu_ns;
 
 /// Open roots whose name is asked of the shim, a window.
 const ASKED: usize = 1_000;
@@ -267,10 +268,6 @@ fn root_names(
             Some((root, Arc::from(name.as_str())))
         })
         .collect()
-}
-
-fn own_cpu_ns() -> u64 {
-    cpu_time_ns(OsThreadId::current()).unwrap_or(0)
 }
 
 fn unix_ns() -> u64 {

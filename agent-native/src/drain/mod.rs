@@ -26,7 +26,7 @@ use crate::log;
 use crate::sampling::faults::{Containment, Watch};
 use crate::sampling::signal;
 use crate::session::Session;
-use crate::threads::timer::OsThreadId;
+use crate::threads::timer::{OsThreadId, cpu_time_ns};
 use closing::Closing;
 use ending::Next;
 pub use ending::{Ending, Order};
@@ -37,8 +37,10 @@ use recorder::Recorder;
 const POLL: Duration = Duration::from_millis(50);
 /// Between two looks at the kernel's list of threads, at least.
 const SCAN: Duration = Duration::from_secs(1);
-/// A scan takes at most this share of the time.
+/// A scan takes at most this share of the time, as long as it takes less than 100 ms.
 const SCAN_SHARE: u32 = 300;
+/// Between two looks, at most, so that a displaced handler is told of while it matters.
+const SCAN_MOST: Duration = Duration::from_secs(30);
 
 /// The thread.
 pub struct Drain;
@@ -100,8 +102,8 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
     let mut scan_failed = false;
     let mut leftovers = session.has_virtual_threads.then(Leftovers::new);
     let mut faults = (containment == Containment::On).then(Watch::new);
+    let mut handler = signal::Watch::new(session.registry.signal());
     let mut paused = false;
-    let mut displaced = false;
     loop {
         let next = pause(session, jni);
         // JVMTI leaves local references in this thread's only frame.
@@ -120,6 +122,8 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
                 session.ending().obeyed(ticket);
             }
             Next::Finish => {
+                // This JVM may have lived for less than a scan.
+                handler.look();
                 if !paused {
                     closing.close(session, &mut recorder, jni);
                 }
@@ -134,25 +138,21 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
         }
         let now = Instant::now();
         if now >= next_scan {
+            let used_before = own_cpu_ns();
             if let Err(error) = session.registry.scan()
                 && !std::mem::replace(&mut scan_failed, true)
             {
                 log::warn(&format!("new threads of the VM are not sampled: {error}"));
             }
             source.stubs.look(session.jvmti, session.shared);
-            if !displaced && !signal::is_ours(session.registry.signal()) {
-                displaced = true;
-                log::error(&format!(
-                    "another handler of signal {} was installed after vtprof's: samples are lost from now on, choose another with signal=",
-                    session.registry.signal()
-                ));
-            }
+            handler.look();
             if let Some(watch) = &mut faults
                 && watch.look(session.shared.counters, || session.read_no_more())
             {
                 session.give_up();
             }
-            next_scan = now + SCAN.max(now.elapsed() * SCAN_SHARE);
+            let used = own_cpu_ns().saturating_sub(used_before);
+            next_scan = now + until_next_scan(Duration::from_nanos(used));
         }
         if closing.is_due(session.options.every) {
             if paused {
@@ -161,5 +161,40 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
                 jni.with_frame(|| closing.close(session, &mut recorder, jni));
             }
         }
+    }
+}
+
+/// How long after the beginning of a scan that took `cost` the next is due. `cost` is CPU time: by the wall clock
+/// a thread that is kept from running for two seconds would not look for ten minutes.
+fn until_next_scan(cost: Duration) -> Duration {
+    cost.saturating_mul(SCAN_SHARE).clamp(SCAN, SCAN_MOST)
+}
+
+/// CPU time that this thread has used, ns.
+fn own_cpu_ns() -> u64 {
+    cpu_time_ns(OsThreadId::current()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_takes_a_three_hundredth_of_the_time_and_comes_each_second_to_each_half_minute() {
+        let after = |ms| until_next_scan(Duration::from_millis(ms)).as_millis();
+        assert_eq!([0, 1, 3].map(after), [1_000; 3]);
+        assert_eq!([4, 20, 100].map(after), [1_200, 6_000, 30_000]);
+        assert_eq!([101, 2_000, u64::MAX].map(after), [30_000; 3]);
+    }
+
+    #[test]
+    fn what_a_scan_costs_is_the_time_this_thread_runs_and_not_the_time_that_passes() {
+        let (before, started) = (own_cpu_ns(), Instant::now());
+        std::thread::sleep(Duration::from_millis(50));
+        let used = u128::from(own_cpu_ns() - before);
+        assert!(
+            (1..started.elapsed().as_nanos() / 2).contains(&used),
+            "{used}"
+        );
     }
 }

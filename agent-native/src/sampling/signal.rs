@@ -8,6 +8,8 @@ use std::io;
 
 use vtprof_signal::handler;
 
+use crate::log;
+
 /// Real-time signals below this offset are left to libraries that take the first.
 const SPARED: i32 = 5;
 
@@ -69,8 +71,35 @@ pub fn install(wanted: Option<i32>) -> Result<i32, SignalError> {
     Ok(number)
 }
 
-/// Whether our handler is still the one of that signal.
-pub fn is_ours(number: i32) -> bool {
+/// Whether our handler is still the one of the signal, looked at now and then.
+pub struct Watch {
+    number: i32,
+    displaced: bool,
+}
+
+impl Watch {
+    pub fn new(number: i32) -> Self {
+        Self {
+            number,
+            displaced: false,
+        }
+    }
+
+    /// Says once that another handler stands in the place of ours, which is not fought; `true` when it did.
+    pub fn look(&mut self) -> bool {
+        if self.displaced || is_ours(self.number) {
+            return false;
+        }
+        self.displaced = true;
+        log::error(&format!(
+            "another handler of signal {} was installed after vtprof's: samples are lost from then on, choose another with signal=",
+            self.number
+        ));
+        true
+    }
+}
+
+fn is_ours(number: i32) -> bool {
     current(number)
         .is_ok_and(|action| action.sa_sigaction == handler::on_signal as *const () as usize)
 }
@@ -83,4 +112,20 @@ fn current(number: i32) -> io::Result<libc::sigaction> {
         return Err(io::Error::last_os_error());
     }
     Ok(action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_that_displaces_ours_is_told_of_once() {
+        let number = install(None).unwrap();
+        let mut watch = Watch::new(number);
+        assert!(!watch.look());
+        // SAFETY: nobody sends this signal.
+        unsafe { libc::signal(number, libc::SIG_IGN) };
+        assert!(watch.look());
+        assert!(!watch.look());
+    }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use vtprof_profile::gzip::write_gz;
 use vtprof_profile::kind::Kind;
-use vtprof_profile::spans::{set_left_out, spans_to_traces};
+use vtprof_profile::spans::{SpanRecord, set_left_out, spans_to_traces};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::handler::now_ns;
 
@@ -24,7 +24,6 @@ use crate::jvm::jni::Jni;
 use crate::jvm::shim;
 use crate::log;
 use crate::session::Session;
-use crate::spans::names::RootNames;
 use crate::threads::timer::process_cpu_ns;
 
 /// Open roots whose name is asked of the shim, a window.
@@ -85,7 +84,10 @@ impl Closing {
             start_unix_ns: self.start_unix_ns,
             duration_ns: next.start_ns.saturating_sub(self.start_ns),
         };
-        let names = root_names(session, &windows, &recorder.names, jni);
+        // Ends that are read while names are asked for go into the next window's file.
+        let ended = recorder.ended.take();
+        let ask = |root| shim::current_name(jni, session.shims, root);
+        let names = root_names(recorder, &windows, ask);
         let comments = self.comments(session, recorder, &windows[Kind::Cpu], &next, late_ns);
         // No two windows have a name in common, however short the first was.
         self.named_unix_ns = self.start_unix_ns.max(self.named_unix_ns + NAME_NS);
@@ -97,7 +99,7 @@ impl Closing {
             comments: &comments,
         };
         let written = write_profiles(session, recorder, &windows, &names, files)
-            .and_then(|()| write_spans(recorder, files));
+            .and(write_spans(ended, files));
         self.tell(session, written);
         self.prune(session);
         recorder.names.next_window();
@@ -234,8 +236,10 @@ fn write_profiles(
     files.write(windows, |kind| session.period_of(kind), &full, name_of)
 }
 
-fn write_spans(recorder: &mut Recorder, files: WindowFiles<'_>) -> Result<(), String> {
-    let (spans, left_out) = recorder.ended.take();
+fn write_spans(
+    (spans, left_out): (Vec<SpanRecord>, u64),
+    files: WindowFiles<'_>,
+) -> Result<(), String> {
     if spans.is_empty() && left_out == 0 {
         return Ok(());
     }
@@ -249,25 +253,25 @@ fn write_spans(recorder: &mut Recorder, files: WindowFiles<'_>) -> Result<(), St
     Ok(())
 }
 
-/// Names of the roots that are still open and have samples, as they are now.
+/// Names of the roots that are still open and have samples, as they are now. One that ended since reports were
+/// read is not known to `ask` any more; its last name is in its report, so those are read once more.
 fn root_names(
-    session: &Session,
+    recorder: &mut Recorder,
     windows: &ByKind<Window>,
-    known: &RootNames,
-    jni: Jni,
+    ask: impl Fn(u64) -> Option<String>,
 ) -> HashMap<u64, Arc<str>> {
     let open: HashSet<u64> = windows
         .iter()
         .flat_map(|(_, window)| window.roots())
-        .filter(|root| known.is_open(*root))
+        .filter(|root| recorder.names.is_open(*root))
         .take(ASKED)
         .collect();
-    open.into_iter()
-        .filter_map(|root| {
-            let name = shim::current_name(jni, session.shims, root)?;
-            Some((root, Arc::from(name.as_str())))
-        })
-        .collect()
+    let names = open
+        .into_iter()
+        .filter_map(|root| Some((root, Arc::from(ask(root)?.as_str()))))
+        .collect();
+    recorder.read_reports();
+    names
 }
 
 fn unix_ns() -> u64 {
@@ -275,3 +279,6 @@ fn unix_ns() -> u64 {
         .duration_since(UNIX_EPOCH)
         .map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,7 +146,9 @@ impl Recorder {
         more && *left > 0
     }
 
-    fn read_reports(&mut self) {
+    /// Reads the reports that are there. Samples that were taken before and are read later lose nothing by it: the
+    /// book remembers when a span ended.
+    pub fn read_reports(&mut self) {
         // Bounded by the queue's size, so that reports that keep coming do not hold the samples up.
         for _ in 0..crate::spans::event::CAPACITY {
             match self.events.pop() {

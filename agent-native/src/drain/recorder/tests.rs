@@ -4,6 +4,8 @@ use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use vtprof_profile::ids::{SpanId, TraceId};
+use vtprof_profile::spans::{SpanKind, SpanRecord, SpanStatus};
 use vtprof_signal::blocks::Blocks;
 use vtprof_signal::context_table::{ContextTable, Slot};
 use vtprof_signal::cookie::Cookie;
@@ -25,7 +27,7 @@ use crate::threads::timer::{OsThreadId, Pace};
 /// Too large for a test's stack; no walk is made.
 static SCRATCH: Scratch = Scratch::new();
 
-struct Names;
+pub struct Names;
 
 impl MethodSource for Names {
     fn describe(&self, method: u64) -> Option<MethodDescription> {
@@ -48,15 +50,15 @@ fn leaked<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-struct Bench {
+pub struct Bench {
     shared: &'static Shared,
     registry: &'static Registry,
-    spans: &'static SpanEvents,
+    pub spans: &'static SpanEvents,
     samples: &'static EventSamples,
-    recorder: Recorder,
+    pub recorder: Recorder,
 }
 
-fn bench() -> Bench {
+pub fn bench() -> Bench {
     let counters: &'static Counters = leaked(Counters::new());
     let blocks: &'static Blocks = leaked(Blocks::new());
     let slots: Vec<_> = (0..64).map(|_| Slot::new()).collect();
@@ -96,7 +98,7 @@ fn bench() -> Bench {
 }
 
 impl Bench {
-    fn cpu(&self, tag: Tag, periods: u32) {
+    pub fn cpu(&self, tag: Tag, periods: u32) {
         let head = Head {
             time_ns: now_ns(),
             block: BlockIndex(0),
@@ -160,10 +162,29 @@ fn started(span: u64) -> SpanEvent {
     }
 }
 
-/// Stack, thread, span and state of each sum, with the sum.
-type Row = (String, String, u64, Option<&'static str>, Weight);
+/// A local root ended.
+pub fn ended(span: u64, name: &str, at_ns: u64) -> SpanEvent {
+    let record = SpanRecord {
+        trace: TraceId::from_halves(1, 1),
+        span: SpanId(span),
+        parent: None,
+        local_root: SpanId(span),
+        name: name.into(),
+        kind: SpanKind::Server,
+        start_unix_nanos: 1,
+        end_unix_nanos: 2,
+        status: SpanStatus::Unset,
+    };
+    SpanEvent::Ended {
+        at_ns,
+        record: Box::new(record),
+    }
+}
 
-fn rows(window: &Window) -> Vec<Row> {
+/// Stack, thread, span and state of each sum, with the sum.
+pub type Row = (String, String, u64, Option<&'static str>, Weight);
+
+pub fn rows(window: &Window) -> Vec<Row> {
     let full = Arc::new(Function {
         name: STORE_FULL.into(),
         file: String::new(),
@@ -260,21 +281,7 @@ fn a_sample_of_an_event_carries_its_tag_only_if_its_span_was_open_then() {
     bench.spans.push(started(5));
     bench.event(head(Kind::Alloc, tag(5)));
     let before = now_ns();
-    let ended = vtprof_profile::spans::SpanRecord {
-        trace: vtprof_profile::ids::TraceId::from_halves(1, 1),
-        span: vtprof_profile::ids::SpanId(5),
-        parent: None,
-        local_root: vtprof_profile::ids::SpanId(5),
-        name: "GET /".into(),
-        kind: vtprof_profile::spans::SpanKind::Server,
-        start_unix_nanos: 1,
-        end_unix_nanos: 2,
-        status: vtprof_profile::spans::SpanStatus::Unset,
-    };
-    bench.spans.push(SpanEvent::Ended {
-        at_ns: before,
-        record: Box::new(ended),
-    });
+    bench.spans.push(ended(5, "GET /", before));
     for kind in [Kind::Alloc, Kind::Blocked] {
         bench.event(EventHead {
             time_ns: before + 1,

@@ -36,6 +36,7 @@ use crate::jvm::shim::Shims;
 use crate::jvm::vm::Vm;
 use crate::jvm::vmstructs::VmStructs;
 use crate::log;
+use crate::options::value::spelled;
 use crate::options::{ContextStrategy, Options};
 use crate::sampling::faults::{self, Containment};
 use crate::sampling::signal;
@@ -49,8 +50,6 @@ use crate::threads::timer::Pace;
 const RING_WORDS: usize = 1 << 19;
 /// How long handlers that are inside are waited for.
 const LAST_HANDLER: Duration = Duration::from_millis(100);
-/// How long the VM's end waits for the last profile.
-const LAST_FLUSH: Duration = Duration::from_secs(5);
 
 static BLOCKS: Blocks = Blocks::new();
 static SCRATCH: Scratch = Scratch::new();
@@ -346,9 +345,12 @@ impl Session {
             return;
         }
         self.silence();
-        if !self.ending.finish(LAST_FLUSH) {
+        let flush = self.options.flush;
+        if !self.ending.finish(flush) {
             log::warn(&format!(
-                "the last profile was not written within {LAST_FLUSH:?}"
+                "the last profile was not written within flush={}: give a longer flush, or a faster disk than that of {}",
+                spelled(flush),
+                self.directory.path().display()
             ));
         }
     }

@@ -9,7 +9,7 @@ use vtprof_integration::launch::Launch;
 use vtprof_integration::workdir::WorkDir;
 
 /// Options, and what the line must name.
-const FAULTS: [(&str, &[&str]); 17] = [
+const FAULTS: [(&str, &[&str]); 18] = [
     ("bogus=1", &["bogus"]),
     ("bogus", &["bogus"]),
     ("cpu", &["cpu"]),
@@ -18,6 +18,7 @@ const FAULTS: [(&str, &[&str]); 17] = [
     ("cpu=1001hz", &["cpu", "1001hz"]),
     ("every=soon", &["every", "soon"]),
     ("every=0s", &["every", "0s"]),
+    ("flush=0s", &["flush", "0s"]),
     ("context=guess", &["context", "guess"]),
     ("contexts=0", &["contexts", "0"]),
     ("contexts=many", &["contexts", "many"]),

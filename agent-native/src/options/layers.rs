@@ -114,6 +114,20 @@ mod tests {
     }
 
     #[test]
+    fn each_layer_sets_how_long_the_last_profile_is_waited_for() {
+        let config = format!("config={}", file("flush", "flush = \"7s\"\n").display());
+        for (string, environment, seconds) in [
+            ("flush=9s", "flush=8s", 9),
+            (config.as_str(), "flush=8s", 8),
+            (config.as_str(), "", 7),
+            ("", "", 5),
+        ] {
+            let options = read(string, environment).unwrap();
+            assert_eq!(options.flush, Duration::from_secs(seconds), "{string}");
+        }
+    }
+
+    #[test]
     fn a_comma_inside_a_value_stays_there() {
         let options = read("keep=1GiB,2h,cpu=10ms", "").unwrap();
         assert_eq!(options.keep.bytes, 1 << 30);
@@ -135,6 +149,7 @@ mod tests {
             ("bogus", "", "\"bogus\""),
             ("nonsense=1", "", "the option string"),
             ("", "cpu=0hz", "VTPROF_OPTS"),
+            ("", "flush=0s", "VTPROF_OPTS"),
             ("config=/does/not/exist.toml", "", "/does/not/exist.toml"),
             (&format!("config={}", broken.display()), "", "broken"),
             (&format!("config={}", wrong.display()), "", "boolean"),

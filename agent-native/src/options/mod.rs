@@ -75,6 +75,8 @@ pub struct Options {
     pub out: PathBuf,
     /// Length of a window.
     pub every: Duration,
+    /// How long a stop, of sampling or of the JVM, waits for the last profile to be written.
+    pub flush: Duration,
     /// Service name, where given.
     pub service: Option<String>,
     /// Strategy.
@@ -103,6 +105,7 @@ impl Default for Options {
             alloc: None,
             out: PathBuf::from("vtprof"),
             every: Duration::from_secs(60),
+            flush: Duration::from_secs(5),
             service: None,
             context: ContextStrategy::Auto,
             contexts: 65_536,
@@ -121,8 +124,8 @@ impl Default for Options {
 
 /// All keys, as a message names them. `config` is taken out before ([`layers`]).
 const KEYS: &[&str] = &[
-    "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "every", "keep", "log",
-    "out", "service", "shim", "signal", "stacks", "stress",
+    "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "every", "flush",
+    "keep", "log", "out", "service", "shim", "signal", "stacks", "stress",
 ];
 
 impl Options {
@@ -148,6 +151,8 @@ impl Options {
             "out" => value::path(text).map(|v| self.out = v),
             "every" => value::between(text, Duration::from_secs(1), Duration::from_secs(24 * 3600))
                 .map(|v| self.every = v),
+            "flush" => value::between(text, Duration::from_secs(1), Duration::from_secs(5 * 60))
+                .map(|v| self.flush = v),
             "service" => value::name(text).map(|v| self.service = Some(v)),
             "context" => value::word(
                 text,
@@ -235,6 +240,11 @@ mod tests {
             applied("every", "5m").unwrap().every,
             Duration::from_secs(300)
         );
+        assert_eq!(Options::default().flush, Duration::from_secs(5));
+        assert_eq!(
+            applied("flush", "30s").unwrap().flush,
+            Duration::from_secs(30)
+        );
         assert_eq!(
             applied("service", "shop").unwrap().service.as_deref(),
             Some("shop")
@@ -277,6 +287,11 @@ mod tests {
         assert_eq!(text.lines().count(), 1);
         let text = applied("alloc", "1k").unwrap_err().to_string();
         for part in ["alloc", "\"1k\"", "16k"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(text.lines().count(), 1);
+        let text = applied("flush", "6m").unwrap_err().to_string();
+        for part in ["flush", "\"6m\"", "1s to 5m"] {
             assert!(text.contains(part), "{text}");
         }
         assert_eq!(text.lines().count(), 1);

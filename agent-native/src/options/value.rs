@@ -73,10 +73,19 @@ pub fn duration(text: &str) -> Result<Duration> {
 pub fn between(text: &str, least: Duration, most: Duration) -> Result<Duration> {
     let value = duration(text)?;
     if value < least || value > most {
-        let hours = most.as_secs() / 3600;
-        return Err(format!("{}s to {hours}h", least.as_secs()));
+        return Err(format!("{} to {}", spelled(least), spelled(most)));
     }
     Ok(value)
+}
+
+/// A duration as an option has it, in the largest unit that fits: `5s`, `1500ms`. Parts of a ms are left out.
+pub fn spelled(duration: Duration) -> String {
+    let millis = duration.as_millis();
+    let (unit, length) = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
+        .into_iter()
+        .find(|(_, length)| millis > 0 && millis.is_multiple_of(*length))
+        .unwrap_or(("ms", 1));
+    format!("{}{unit}", millis / length)
 }
 
 /// A number within bounds.
@@ -236,6 +245,36 @@ mod tests {
         assert_eq!(duration("7d"), Ok(Duration::from_secs(7 * 86_400)));
         for bad in ["5", "s", "5 s", "18446744073709551615d", "5y"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations_within_bounds_are_taken_and_the_others_told_the_bounds() {
+        let (least, most) = (SECOND, Duration::from_secs(300));
+        for (text, millis) in [("1s", 1_000), ("1500ms", 1_500), ("5m", 300_000)] {
+            assert_eq!(
+                between(text, least, most),
+                Ok(Duration::from_millis(millis))
+            );
+        }
+        for bad in ["0s", "999ms", "301s", "6m", "1h"] {
+            assert_eq!(between(bad, least, most), Err("1s to 5m".to_owned()));
+        }
+        for bad in ["", "5", "off", "-5s", "1.5s"] {
+            assert!(between(bad, least, most).is_err(), "{bad}");
+        }
+        let day = Duration::from_secs(86_400);
+        assert_eq!(
+            between("2d", SECOND, day),
+            Err("1s to 24h".to_owned()),
+            "as for a window"
+        );
+    }
+
+    #[test]
+    fn a_spelled_duration_reads_back_as_itself() {
+        for text in ["0ms", "999ms", "1s", "1500ms", "90s", "5m", "24h"] {
+            assert_eq!(spelled(duration(text).unwrap()), text);
         }
     }
 

@@ -5,11 +5,13 @@
 //! first sample after a start, and nothing has to be guessed.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use vtprof_signal::counters::Counter;
 
-use super::{LAST_FLUSH, Order, Session};
+use super::{Order, Session};
 use crate::log;
+use crate::options::value::spelled;
 
 /// Whether samples are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,10 +27,18 @@ pub enum SwitchError {
     Over,
     #[error("vtprof does not start again: stack walks have faulted too often in this JVM")]
     GivenUp,
-    #[error("sampling is stopped, but the last profile was not written within {LAST_FLUSH:?}")]
-    SlowToStop,
-    #[error("sampling is still stopped: the agent's thread has not answered within {LAST_FLUSH:?}")]
-    SlowToStart,
+    /// Within how long the profile was not written.
+    #[error(
+        "sampling is stopped, but the last profile was not written within flush={}: it may come yet, or load the agent with a longer flush",
+        spelled(*.0)
+    )]
+    SlowToStop(Duration),
+    /// Within how long there was no answer.
+    #[error(
+        "sampling is still stopped, the agent's thread has not answered within flush={}: ask again, or load the agent with a longer flush",
+        spelled(*.0)
+    )]
+    SlowToStart(Duration),
 }
 
 impl Session {
@@ -45,8 +55,9 @@ impl Session {
         self.allocations.end(self.jvmti);
         self.registry.pause();
         self.disarm();
-        if !self.ending.ask(Order::Pause, LAST_FLUSH) {
-            return Err(SwitchError::SlowToStop);
+        let flush = self.options.flush;
+        if !self.ending.ask(Order::Pause, flush) {
+            return Err(SwitchError::SlowToStop(flush));
         }
         log::answer(&format!(
             "stopped, what was sampled is in {}; control=start goes on",
@@ -69,10 +80,11 @@ impl Session {
             return Ok(());
         }
         // The window first: a sample must find it.
-        if !self.ending.ask(Order::Resume, LAST_FLUSH) {
+        let flush = self.options.flush;
+        if !self.ending.ask(Order::Resume, flush) {
             // Whether it was taken up or not: nothing is to be written while sampling is stopped.
             self.ending.tell(Order::Pause);
-            return Err(SwitchError::SlowToStart);
+            return Err(SwitchError::SlowToStart(flush));
         }
         self.registry.resume();
         self.arm();
@@ -128,5 +140,23 @@ impl Session {
             self.strategy(),
             self.directory.path().display()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_not_waited_for_long_enough_is_told_in_one_line_how_long_and_by_which_option() {
+        let wait = Duration::from_millis(1500);
+        for error in [
+            SwitchError::SlowToStop(wait),
+            SwitchError::SlowToStart(wait),
+        ] {
+            let text = error.to_string();
+            assert_eq!(text.matches("flush=1500ms").count(), 1, "{text}");
+            assert_eq!(text.lines().count(), 1, "{text}");
+        }
     }
 }

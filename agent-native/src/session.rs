@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
@@ -48,8 +48,12 @@ use crate::threads::timer::Pace;
 
 /// Words of the ring: 4 MiB, touched as they are used.
 const RING_WORDS: usize = 1 << 19;
-/// How long handlers that are inside are waited for.
-const LAST_HANDLER: Duration = Duration::from_millis(100);
+/// How long handlers that are inside are waited for. It costs nothing where none is; where one is, its thread has
+/// most likely lost its CPU in the middle, which on a loaded machine is normal and may last for many turns of others.
+/// Blocks are taken away and the last sums are read afterwards, so a wait that is too short is a sample too few.
+const LAST_HANDLER: Duration = Duration::from_secs(2);
+/// Between two looks at whether they have left.
+const NAP: Duration = Duration::from_millis(1);
 
 static BLOCKS: Blocks = Blocks::new();
 static SCRATCH: Scratch = Scratch::new();
@@ -327,9 +331,18 @@ impl Session {
     /// No sample is begun from now on; those that have begun are waited for.
     fn disarm(&self) {
         self.shared.disarm();
-        let patience = Instant::now() + LAST_HANDLER;
-        while self.shared.active() > 0 && Instant::now() < patience {
-            std::thread::yield_now();
+        self.await_handlers();
+    }
+
+    /// Waits until no handler is inside, or [`LAST_HANDLER`] is over.
+    fn await_handlers(&self) {
+        // Counted in naps and not by a clock, which goes on where the whole machine is stopped for a while: nobody
+        // can have left in that time. Naps leave the CPU to those who are inside.
+        for _ in 0..LAST_HANDLER.as_nanos() / NAP.as_nanos() {
+            if self.shared.active() == 0 {
+                return;
+            }
+            std::thread::sleep(NAP);
         }
     }
 

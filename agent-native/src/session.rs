@@ -239,7 +239,7 @@ impl Session {
         if let Some(blocking) = &self.blocking {
             blocking.begin();
         }
-        self.shared.arm();
+        self.shared.gate.arm();
         self.allocations.begin(self.jvmti);
     }
 
@@ -321,25 +321,25 @@ impl Session {
         self.self_test.give_up(self);
     }
 
-    /// Nothing is sampled from now on. Handlers that are inside are waited for before timers and blocks go.
+    /// Nothing is sampled from now on, and the books are closed: what the drain reads of the handlers' counters and
+    /// of the ring afterwards is all that there will be.
     fn silence(&self) {
         self.allocations.end(self.jvmti);
-        self.disarm();
+        self.shared.gate.disarm();
+        // Before their blocks go.
+        self.await_handlers();
         self.registry.stop();
-    }
-
-    /// No sample is begun from now on; those that have begun are waited for.
-    fn disarm(&self) {
-        self.shared.disarm();
+        // There are no timers any more, but there may be signals on their way.
+        self.shared.gate.end();
         self.await_handlers();
     }
 
-    /// Waits until no handler is inside, or [`LAST_HANDLER`] is over.
+    /// Waits until no handler is inside, or [`LAST_HANDLER`] is over. The gate's mode was changed before.
     fn await_handlers(&self) {
         // Counted in naps and not by a clock, which goes on where the whole machine is stopped for a while: nobody
         // can have left in that time. Naps leave the CPU to those who are inside.
         for _ in 0..LAST_HANDLER.as_nanos() / NAP.as_nanos() {
-            if self.shared.active() == 0 {
+            if self.shared.gate.is_empty() {
                 return;
             }
             std::thread::sleep(NAP);

@@ -28,7 +28,7 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Timer signals of ours that reached the handler.
+    /// Timer signals of ours that reached the handler, until sampling was stopped.
     Signals => "signals.received",
     /// Timer expiries that were merged into one signal (`si_overrun`); their time is in the sample's weight.
     Overruns => "signals.overruns",
@@ -36,6 +36,8 @@ counters! {
     SignalsForeign => "signals.foreign",
     /// Signals of a timer whose thread block is gone or belongs to another thread by now.
     SignalsStale => "signals.stale",
+    /// Periods of signals that reached the handler after sampling was stopped; in no other counter.
+    SignalsLate => "signals.after_stop",
     /// Samples handed to the drain thread.
     SamplesTaken => "samples.taken",
     /// Samples of threads that are not Java's.

@@ -76,7 +76,7 @@ pub unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, con
     // At most 0: sent by a process, not raised by an instruction (sigaction(2)).
     if code > 0
         && let Some(shared) = shared::get()
-        && shared.active() > 0
+        && shared.gate.may_be_inside()
     {
         // SAFETY: `gettid` takes nothing and cannot fail.
         let os_thread = unsafe { libc::gettid() }.cast_unsigned();

@@ -13,6 +13,7 @@ use crate::cookie::Cookie;
 use crate::counters::Counter;
 use crate::epilogue;
 use crate::fault;
+use crate::gate::Mode;
 use crate::leaf_call;
 use crate::registers::Registers;
 use crate::ring::PushError;
@@ -85,6 +86,7 @@ pub unsafe extern "C" fn on_signal(
             // SAFETY: `context` is the kernel's, for this very interruption.
             unsafe { on_timer(shared, cookie, timer.overrun, context) };
         } else {
+            // No timer's of ours, so in no book: it need not enter.
             shared.counters.add(Counter::SignalsForeign, 1);
         }
     }
@@ -123,9 +125,18 @@ unsafe fn forward(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 unsafe fn on_timer(shared: &Shared, cookie: Cookie, overrun: c_int, context: *mut c_void) {
     let overrun = u32::try_from(overrun).unwrap_or(0);
     let periods = overrun.saturating_add(1);
+    // Before anything is counted, and dropped when all is: see `gate`. Each way from here to the end adds as many
+    // periods to one counter of losses, or to a sample, as it has added to signals and overruns together.
+    let inside = shared.gate.enter();
+    if inside.mode() == Mode::Closed {
+        shared
+            .counters
+            .add(Counter::SignalsLate, u64::from(periods));
+        return;
+    }
     shared.counters.add(Counter::Signals, 1);
     shared.counters.add(Counter::Overruns, u64::from(overrun));
-    if !shared.enter() {
+    if inside.mode() == Mode::Disarmed {
         shared
             .counters
             .add(Counter::DroppedDisarmed, u64::from(periods));
@@ -163,7 +174,7 @@ unsafe fn on_timer(shared: &Shared, cookie: Cookie, overrun: c_int, context: *mu
     let took = now_ns().saturating_sub(started);
     shared.counters.add(Counter::HandlerNs, took);
     shared.counters.handler.add(took);
-    shared.leave();
+    drop(inside);
 }
 
 /// # Safety

@@ -26,6 +26,7 @@
 //! | [`cookie`] | how a timer names its block |
 //! | [`counters`] | every loss by name |
 //! | [`durations`] | how long it all took |
+//! | [`gate`] | who is inside, and whether anything is done there |
 //! | [`shared`] | the one root from which a handler reaches all of it |
 #![cfg_attr(not(any(test, loom)), no_std)]
 // Tests may panic and use std; the library may not.
@@ -58,6 +59,7 @@ pub mod epilogue;
 pub mod fault;
 #[cfg(not(loom))]
 pub mod frozen;
+pub mod gate;
 #[cfg(not(loom))]
 pub mod guard;
 #[cfg(not(loom))]

@@ -1,11 +1,12 @@
 //! The one root from which a handler reaches everything: published once, never freed, never replaced.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::blocks::Blocks;
 use crate::context_table::ContextTable;
 use crate::counters::Counters;
 use crate::frozen::Frozen;
+use crate::gate::Gate;
 use crate::ring::Ring;
 use crate::scratch::Scratch;
 use crate::stubs::Stubs;
@@ -44,12 +45,10 @@ pub struct Shared {
     pub frozen: Frozen,
     /// Stubs, once they are known.
     pub stubs: Stubs,
+    /// Where handlers come in.
+    pub gate: Gate,
     /// Pair: Release in `set_source`, Acquire in `source`.
     source: AtomicU32,
-    /// 1 while samples are taken. SeqCst with `active`: see `disarm`.
-    armed: AtomicU32,
-    /// Handlers between `enter` and `leave`.
-    active: AtomicU64,
     /// 1 while a fault of the handler's own reads is contained. Relaxed: nothing is published through it.
     contained: AtomicU32,
 }
@@ -78,9 +77,8 @@ impl Shared {
             owner_id_offset,
             frozen,
             stubs: Stubs::new(),
+            gate: Gate::new(),
             source: AtomicU32::new(Source::None as u32),
-            armed: AtomicU32::new(0),
-            active: AtomicU64::new(0),
             contained: AtomicU32::new(0),
         }
     }
@@ -110,48 +108,6 @@ impl Shared {
     pub fn set_contained(&self, is_contained: bool) {
         self.contained
             .store(u32::from(is_contained), Ordering::Relaxed);
-    }
-
-    /// Samples are taken from now on.
-    pub fn arm(&self) {
-        self.armed.store(1, Ordering::SeqCst);
-    }
-
-    /// No handler begins a sample from now on; those that have begun are told by [`Shared::active`].
-    ///
-    /// `enter` adds to `active` and then reads `armed`; this stores `armed` and the caller then reads
-    /// `active`. With SeqCst one of the two sees the other, so `active` = 0 afterwards means that no handler
-    /// is inside and none will be.
-    pub fn disarm(&self) {
-        self.armed.store(0, Ordering::SeqCst);
-    }
-
-    /// Whether samples are taken.
-    #[must_use]
-    pub fn is_armed(&self) -> bool {
-        self.armed.load(Ordering::SeqCst) != 0
-    }
-
-    /// Handlers inside now.
-    #[must_use]
-    pub fn active(&self) -> u64 {
-        self.active.load(Ordering::SeqCst)
-    }
-
-    /// Begins a sample; `false` when disarmed (nothing to leave then).
-    #[must_use]
-    pub fn enter(&self) -> bool {
-        self.active.fetch_add(1, Ordering::SeqCst);
-        if !self.is_armed() {
-            self.leave();
-            return false;
-        }
-        true
-    }
-
-    /// Ends what `enter` began.
-    pub fn leave(&self) {
-        self.active.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Thread id in force on the thread whose `JavaThread` lies at `java_thread`, by its own field.

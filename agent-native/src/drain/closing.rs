@@ -113,7 +113,9 @@ impl Closing {
 
     /// Sampling was stopped: closes the window and begins none.
     pub fn pause(&mut self, session: &Session, recorder: &mut Recorder, jni: Jni) {
-        if !recorder.is_empty() || self.is_due(TRIVIAL) {
+        // Where the window before ended in the middle of a handler, what became of its signal belongs here.
+        let owes = !Snapshot::of(self.counters).is_even_since(&self.snapshot);
+        if !recorder.is_empty() || owes || self.is_due(TRIVIAL) {
             self.close(session, recorder, jni);
             return;
         }

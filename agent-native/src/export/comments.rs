@@ -42,6 +42,23 @@ pub struct WindowFacts {
     pub methods_noted: usize,
 }
 
+/// Periods that stand in no profile.
+const LOST: [Counter; 5] = [
+    Counter::DroppedRingFull,
+    Counter::DroppedRingContended,
+    Counter::DroppedDisarmed,
+    Counter::DroppedNested,
+    Counter::SignalsStale,
+];
+
+/// Samples, all of them and by kind.
+const SAMPLES: [Counter; 4] = [
+    Counter::SamplesTaken,
+    Counter::SamplesTagged,
+    Counter::SamplesUntagged,
+    Counter::SamplesNative,
+];
+
 /// The counters at the end of the window before.
 pub struct Snapshot {
     values: [u64; Counter::ALL.len()],
@@ -73,6 +90,20 @@ impl Snapshot {
         self.values[counter as usize].saturating_sub(earlier.values[counter as usize])
     }
 
+    /// Expiries of timers that were told since: signals, and what was merged into them.
+    fn expiries_since(&self, earlier: &Self) -> u64 {
+        self.since(earlier, Counter::Signals) + self.since(earlier, Counter::Overruns)
+    }
+
+    /// Whether a window without samples may be left out, and what the others count still adds up: each expiry that
+    /// was told since was lost since, and no sample was counted. A handler that was inside at one of the two moments
+    /// has counted one part in one window, the other in the next.
+    #[must_use]
+    pub fn is_even_since(&self, earlier: &Self) -> bool {
+        let sum = |of: &[Counter]| of.iter().map(|c| self.since(earlier, *c)).sum::<u64>();
+        self.expiries_since(earlier) == sum(&LOST) && sum(&SAMPLES) == 0
+    }
+
     /// Medians and 99th percentiles of the handler's and of completions' time since, as the line has them.
     fn times_since(&self, earlier: &Self) -> String {
         let mut text = String::new();
@@ -100,10 +131,9 @@ pub fn lines(
     earlier: &Snapshot,
 ) -> Vec<String> {
     let signals = now.since(earlier, Counter::Signals);
-    let expiries = signals + now.since(earlier, Counter::Overruns);
     let achieved = window
         .period_ns
-        .saturating_mul(expiries)
+        .saturating_mul(now.expiries_since(earlier))
         .checked_div(signals)
         .unwrap_or(window.period_ns);
     let counted: Vec<_> = Counter::ALL
@@ -141,6 +171,27 @@ pub fn lines(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_without_samples_is_even_if_what_came_in_it_was_lost_in_it() {
+        let counters = Counters::new();
+        let start = Snapshot::of(&counters);
+        assert!(start.is_even_since(&Snapshot::ZERO));
+        counters.add(Counter::Signals, 2);
+        counters.add(Counter::Overruns, 3);
+        counters.add(Counter::DroppedDisarmed, 4);
+        // The fifth period: between two windows its handler was inside.
+        let torn = Snapshot::of(&counters);
+        assert!(!torn.is_even_since(&start));
+        counters.add(Counter::SignalsStale, 1);
+        counters.add(Counter::SignalsLate, 9);
+        let end = Snapshot::of(&counters);
+        assert!(!end.is_even_since(&torn));
+        assert!(end.is_even_since(&start));
+        // One that is in the window before, but was counted only now.
+        counters.add(Counter::SamplesTaken, 1);
+        assert!(!Snapshot::of(&counters).is_even_since(&start));
+    }
 
     #[test]
     fn a_window_shows_what_was_added_in_it_and_nothing_twice() {

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jni_sys::jobject;
 use vtprof_profile::kind::Kind;
 use vtprof_signal::counters::Counter;
+use vtprof_signal::gate::Mode;
 use vtprof_signal::handler::now_ns;
 use vtprof_signal::tag::JavaThreadId;
 
@@ -62,7 +63,7 @@ impl Blocking {
         let Some(left_ns) = session.shared.contexts.come_back(thread) else {
             return;
         };
-        if !session.shared.is_armed() {
+        if session.shared.gate.mode() != Mode::Armed {
             return;
         }
         let since_ns = left_ns.max(self.begun_ns.load(Ordering::Relaxed));

@@ -17,6 +17,7 @@ use jni_sys::jobject;
 use vtprof_signal::block::Block;
 use vtprof_signal::counters::Counter;
 use vtprof_signal::frozen::{Kinds, Walked};
+use vtprof_signal::gate::Mode;
 use vtprof_signal::scratch::Claim;
 use vtprof_signal::truncation::Truncation;
 
@@ -136,16 +137,15 @@ impl SelfTest {
         self.budget
             .store(budget.saturating_sub(1), Ordering::Relaxed);
         // As a handler does: no walk of this thread is nested in another, and sampling may end meanwhile.
-        if session.shared.enter() {
-            if block.begin_walk() {
-                let hint = OsThreadId::current().0 as usize;
-                if let Some(mut claim) = session.shared.scratch.claim(hint) {
-                    self.look_guarded(session, jni, &mut claim, mounted);
-                }
-                block.end_walk();
+        let inside = session.shared.gate.enter();
+        if inside.mode() == Mode::Armed && block.begin_walk() {
+            let hint = OsThreadId::current().0 as usize;
+            if let Some(mut claim) = session.shared.scratch.claim(hint) {
+                self.look_guarded(session, jni, &mut claim, mounted);
             }
-            session.shared.leave();
+            block.end_walk();
         }
+        drop(inside);
         self.busy.store(false, Ordering::Release);
     }
 

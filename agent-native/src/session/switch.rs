@@ -54,7 +54,10 @@ impl Session {
         }
         self.allocations.end(self.jvmti);
         self.registry.pause();
-        self.disarm();
+        // Signals may be on their way still: the window that is written must not have one without what became of it.
+        self.shared.gate.disarm();
+        self.shared.gate.close();
+        self.await_handlers();
         let flush = self.options.flush;
         if !self.ending.ask(Order::Pause, flush) {
             return Err(SwitchError::SlowToStop(flush));
@@ -86,12 +89,13 @@ impl Session {
             self.ending.tell(Order::Pause);
             return Err(SwitchError::SlowToStart(flush));
         }
+        self.shared.gate.open();
         self.registry.resume();
         self.arm();
         *phase = Phase::Running;
         // The session may have ended, or given up, in between; both disarm after they have said so.
         if self.over.load(Ordering::SeqCst) || self.given_up.load(Ordering::SeqCst) {
-            self.shared.disarm();
+            self.shared.gate.disarm();
             self.allocations.end(self.jvmti);
             let given_up = self.given_up.load(Ordering::SeqCst);
             return Err(if given_up {
@@ -107,7 +111,7 @@ impl Session {
     /// Sampling is off for the rest of this run: it has done harm.
     pub fn give_up(&self) {
         self.given_up.store(true, Ordering::SeqCst);
-        self.shared.disarm();
+        self.shared.gate.disarm();
         self.allocations.end(self.jvmti);
     }
 

@@ -1,8 +1,8 @@
 //! Whether every expiry of a timer is in a profile or in a counter of losses. To the last one.
 //!
-//! In periods: `signals.received + signals.overruns` (what the kernel delivered) is what the profiles stand for
-//! (`cpu/nanoseconds` by the period, the stack that stands for a full store included) and what was dropped, by
-//! reason. In samples: what the profiles count is `samples.taken`, which is tagged, untagged and native.
+//! In periods: `signals.received + signals.overruns` (what the kernel delivered until the stop) is what the profiles
+//! stand for (`cpu/nanoseconds` by the period, the stack that stands for a full store included) and what was dropped,
+//! by reason. In samples: what the profiles count is `samples.taken`, which is tagged, untagged and native.
 
 use std::fmt;
 

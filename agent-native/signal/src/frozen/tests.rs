@@ -2,6 +2,7 @@
 //! guard, and refuses.
 
 use super::*;
+use crate::gate::Mode;
 use crate::handler::tests::{contain_faults, published};
 use crate::layout::{Bottom, DebugInfo, Entry, InThread, Place};
 use crate::load::rehearsal::{self, Plan};
@@ -241,12 +242,13 @@ impl World {
         // SAFETY: no arguments, cannot fail.
         let os_thread = unsafe { libc::gettid() }.cast_unsigned();
         let mut claim = shared.scratch.claim(7).unwrap();
-        assert!(shared.enter(), "armed");
+        let inside = shared.gate.enter();
+        assert_eq!(inside.mode(), Mode::Armed);
         rehearsal::begin(plan);
         // SAFETY: all of this world is mapped; what is outside is a fault, by the plan; faults are contained.
         let walked = unsafe { frozen.walk(&mut claim, os_thread, self.thread, 0) };
         let loads = rehearsal::end();
-        shared.leave();
+        drop(inside);
         let outcome = walked.map(|walked| {
             let frames = claim.frames_mut()[..walked.written].to_vec();
             (walked, frames)

@@ -61,7 +61,7 @@ fn shared_with(
         0,
         Frozen::new(Marks::default(), None),
     );
-    shared.arm();
+    shared.gate.arm();
     Box::leak(Box::new(shared))
 }
 
@@ -213,11 +213,127 @@ fn a_signal_of_an_earlier_life_or_another_thread_is_stale() {
 fn a_disarmed_handler_takes_nothing_and_leaves_nobody_inside() {
     let shared = shared(three_frames, 1024);
     let (_, cookie) = own_block(shared);
-    shared.disarm();
+    shared.gate.disarm();
+    signal(shared, cookie, 2);
+    assert!(pop(shared).is_none());
+    assert!(shared.gate.is_empty());
+    assert_eq!(shared.counters.get(Counter::DroppedDisarmed), 3);
+    assert_eq!(expired(shared), 3);
+}
+
+#[test]
+fn a_signal_after_the_books_were_closed_is_counted_outside_of_them_and_nowhere_else() {
+    let shared = shared(three_frames, 1024);
+    let (_, cookie) = own_block(shared);
+    shared.gate.disarm();
+    shared.gate.close();
+    signal(shared, cookie, 2);
+    shared.gate.end();
     signal(shared, cookie, 0);
     assert!(pop(shared).is_none());
-    assert_eq!(shared.active(), 0);
-    assert_eq!(shared.counters.get(Counter::DroppedDisarmed), 1);
+    assert!(shared.gate.is_empty());
+    for counter in Counter::ALL {
+        let expected = if *counter == Counter::SignalsLate {
+            4
+        } else {
+            0
+        };
+        assert_eq!(shared.counters.get(*counter), expected, "{counter:?}");
+    }
+}
+
+/// Periods that signals stand for, in the books.
+fn expired(shared: &Shared) -> u64 {
+    shared.counters.get(Counter::Signals) + shared.counters.get(Counter::Overruns)
+}
+
+/// Threads that are signalled all the time: some of their signals of an earlier life, more samples than the ring has
+/// room for, and disarmed in between.
+#[test]
+fn the_books_are_even_whenever_nobody_is_inside_and_stay_so_once_closed() {
+    use std::sync::atomic::AtomicBool;
+    const THREADS: u32 = 3;
+    /// Lets the threads go, whatever comes of the test.
+    struct LetGo<'a>(&'a AtomicBool);
+    impl Drop for LetGo<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let shared = shared(three_frames, 64);
+    let stop = AtomicBool::new(false);
+    let mut taken = 0;
+    let mut even = |what: &str| {
+        while !shared.gate.is_empty() {
+            std::thread::yield_now();
+        }
+        let lost: u64 = [
+            Counter::DroppedRingFull,
+            Counter::DroppedRingContended,
+            Counter::DroppedDisarmed,
+            Counter::DroppedNested,
+            Counter::SignalsStale,
+        ]
+        .map(|counter| shared.counters.get(counter))
+        .iter()
+        .sum();
+        let samples = std::iter::from_fn(|| pop(shared));
+        taken += samples
+            .map(|(head, _)| u64::from(head.periods))
+            .sum::<u64>();
+        assert_eq!(expired(shared), taken + lost, "{what}");
+        expired(shared)
+    };
+    std::thread::scope(|scope| {
+        for index in 0..THREADS {
+            let stop = &stop;
+            scope.spawn(move || {
+                let block = shared.blocks.get(BlockIndex(index)).unwrap();
+                // SAFETY: no arguments, cannot fail.
+                let generation = block.assign(unsafe { libc::gettid() }.cast_unsigned());
+                block.set_java(8, 0, JavaThreadId(5));
+                let block = BlockIndex(index);
+                for n in 0_u32.. {
+                    let generation = if n.is_multiple_of(7) {
+                        crate::cookie::Generation(generation.0 + 1)
+                    } else {
+                        generation
+                    };
+                    signal(shared, Cookie { block, generation }, (n % 3).cast_signed());
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+        }
+        let let_go = LetGo(&stop);
+        let mut last = 0;
+        for _ in 0..50 {
+            let until = last + 1_000;
+            while expired(shared) < until {
+                std::thread::yield_now();
+            }
+            shared.gate.disarm();
+            shared.gate.close();
+            last = even("closed");
+            // More of them, which are in no book.
+            let late = shared.counters.get(Counter::SignalsLate);
+            while shared.counters.get(Counter::SignalsLate) < late + 100 {
+                std::thread::yield_now();
+            }
+            assert_eq!(even("still closed"), last);
+            shared.gate.open();
+            shared.gate.arm();
+        }
+        shared.gate.disarm();
+        shared.gate.end();
+        last = even("ended");
+        shared.gate.open();
+        shared.gate.arm();
+        drop(let_go);
+        assert_eq!(even("still ended"), last);
+    });
+    assert!(taken > 0, "samples among them");
 }
 
 #[test]

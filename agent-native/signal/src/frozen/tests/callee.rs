@@ -5,6 +5,7 @@ use super::{CODE_AT, ROOT, World, all_kinds};
 use crate::complete::{Stack, complete};
 use crate::counters::{Counter, Counters};
 use crate::frozen::{Frozen, Marks};
+use crate::gate::Mode;
 use crate::handler::tests::published;
 use crate::load::rehearsal;
 use crate::truncation::Truncation;
@@ -50,7 +51,8 @@ fn completed(world: &World, oldest: u64) -> (Stack, Counters) {
         *place = CallFrame { bci: 1, method };
     }
     let counters = Counters::new();
-    assert!(shared.enter(), "armed");
+    let inside = shared.gate.enter();
+    assert_eq!(inside.mode(), Mode::Armed);
     rehearsal::begin(world.plan());
     // SAFETY: all of this world is mapped; faults are contained.
     let stack = unsafe {
@@ -65,7 +67,7 @@ fn completed(world: &World, oldest: u64) -> (Stack, Counters) {
         )
     };
     rehearsal::end();
-    shared.leave();
+    drop(inside);
     (stack, counters)
 }
 

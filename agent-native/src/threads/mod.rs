@@ -8,6 +8,8 @@
 //! | [`name`] | thread names, digits folded |
 
 pub mod name;
+#[cfg(test)]
+mod patience;
 pub mod registry;
 pub mod tasks;
 pub mod timer;

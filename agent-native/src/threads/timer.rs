@@ -153,6 +153,7 @@ fn timespec(duration: Duration) -> libc::timespec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::threads::patience::comes_true;
     use vtprof_signal::cookie::{BlockIndex, Generation};
 
     #[test]
@@ -175,13 +176,7 @@ mod tests {
         to_thread.send(()).unwrap();
         thread.join().unwrap();
         // join returns when the kernel clears the id, a moment before the task is unhashed.
-        for _ in 0..1000 {
-            if !timer.thread_is_alive() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert!(!timer.thread_is_alive());
+        assert!(comes_true(|| !timer.thread_is_alive()));
     }
 
     #[test]

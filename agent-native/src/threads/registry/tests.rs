@@ -1,6 +1,7 @@
 //! The registry on real threads of the test process, under timers that never fire.
 
 use super::*;
+use crate::threads::patience::comes_true;
 
 fn registry() -> Registry {
     let blocks = Box::leak(Box::new(Blocks::new()));
@@ -49,14 +50,11 @@ fn a_scan_takes_in_every_thread_of_the_process_and_lets_the_gone_ones_go() {
     assert!(names(&registry).contains(&"short-N-lived".to_owned()));
     drop(stop);
     thread.join().unwrap().unwrap_err();
-    for _ in 0..1000 {
+    let is_gone = comes_true(|| {
         registry.scan().unwrap();
-        if !names(&registry).contains(&"short-N-lived".to_owned()) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    panic!("still there");
+        !names(&registry).contains(&"short-N-lived".to_owned())
+    });
+    assert!(is_gone, "still there");
 }
 
 #[test]
@@ -156,8 +154,9 @@ fn time_that_was_sampled_is_not_lost_when_a_thread_is_taken_in_again() {
         before_first > 0,
         "what the thread used before its first timer"
     );
-    let busy = std::time::Instant::now();
-    while busy.elapsed() < Duration::from_millis(20) {}
+    // By the clock that is asserted on: on a busy machine 20 ms may pass with hardly any CPU time in them.
+    let busy = cpu_time_ns(me).unwrap() + 20_000_000;
+    while cpu_time_ns(me).unwrap() < busy {}
     registry.remove_java(me, JavaThreadId(1));
     let used = cpu_time_ns(me).unwrap();
     registry.add_java(me, identity(1), "main").unwrap();
@@ -209,12 +208,7 @@ fn stopped_timers_start_again_on_the_same_blocks_and_whoever_came_meanwhile_gets
     registry.pause();
     drop(stop);
     thread.join().unwrap().unwrap_err();
-    for _ in 0..1000 {
-        if cpu_time_ns(other).is_none() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    assert!(comes_true(|| cpu_time_ns(other).is_none()));
     registry.resume();
     assert_eq!(registry.count(), (1, 1));
     registry.remove_java(other, JavaThreadId(31));

@@ -19,6 +19,9 @@ const POLL: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Time for the thread dump before the kill.
 const LAST_WORDS: Duration = Duration::from_secs(3);
+/// What a look at CPU time can have grown by since the last at the most, for [`Running::burn`]: some clocks of CPU time
+/// go on while a hypervisor has stopped the machine, and nothing was burnt then.
+const MOST_BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 /// How much of an output an error quotes, bytes.
 const QUOTE: usize = 6_000;
 
@@ -174,6 +177,45 @@ impl Running {
         }
     }
 
+    /// Waits until that is so; `what` is waited for.
+    ///
+    /// # Errors
+    /// It ends first, or its time is up.
+    pub fn until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) -> Result<()> {
+        while !is_so() {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("ended with {status} before {what}: {}", self.outputs());
+            }
+            self.check_limit()?;
+            std::thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    /// CPU time that its threads have used so far, in ticks of the kernel's accounting (10 ms).
+    ///
+    /// # Errors
+    /// It has ended, and is reaped.
+    pub fn cpu(&self) -> Result<Duration> {
+        cpu_of(self.pid())
+    }
+
+    /// Waits until it has used so much more CPU time: as much to judge on a busy machine as on an idle one.
+    ///
+    /// # Errors
+    /// It ends first, or its time is up.
+    pub fn burn(&mut self, cpu: Duration) -> Result<()> {
+        let pid = self.pid();
+        let (mut last, mut burnt) = (self.cpu()?, Duration::ZERO);
+        self.until(&format!("it had used {cpu:?} of CPU"), || {
+            // Unreadable once it has ended, which the caller sees.
+            let now = cpu_of(pid).unwrap_or(last);
+            burnt += now.saturating_sub(last).min(MOST_BETWEEN_LOOKS);
+            last = now;
+            burnt >= cpu
+        })
+    }
+
     /// Sends SIGTERM, the polite end.
     ///
     /// # Errors
@@ -270,6 +312,24 @@ impl Drop for Running {
             drop(self.child.wait());
         }
     }
+}
+
+/// User and system time of a process.
+fn cpu_of(pid: u32) -> Result<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name, in brackets, may hold anything; the third field follows it.
+    let (_, fields) = stat.rsplit_once(") ").context("no name in stat")?;
+    let ticks = fields
+        .split(' ')
+        .skip(11)
+        .take(2)
+        .map(str::parse::<u64>)
+        .sum::<Result<u64, _>>()?;
+    // SAFETY: plain library call without memory.
+    let hertz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    Ok(Duration::from_millis(
+        ticks * 1_000 / u64::try_from(hertz)?.max(1),
+    ))
 }
 
 /// Name and state of each thread, for a JVM too stuck to dump itself.

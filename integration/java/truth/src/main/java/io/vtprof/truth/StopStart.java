@@ -10,39 +10,46 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * Stops and starts the agent {@code --count} times in a quiet JVM and notes what has grown, then as often as time
- * allows under load, and leaves it on for a last stretch of load. The agent's library is the property {@code
- * truth.agent}.
+ * Stops and starts the agent {@code --count} times in a quiet JVM, in batches, and notes after each what has grown, then
+ * as often as time allows under load, and leaves it on for a last stretch of load. The agent's library is the property
+ * {@code truth.agent}.
  */
 final class StopStart implements Scenario {
   private static final int WARM_UP = 200;
+  private static final int BATCHES = 4;
+  private static final int LEAST_UNDER_LOAD = 20;
   private static final String AGENT = System.getProperty("truth.agent");
+
+  private volatile boolean switching = true;
 
   @Override
   public void run(World world) throws Exception {
     SplittableRandom random = world.random();
     cycles(WARM_UP, random);
-    note(world, "before");
+    note(world, 0);
     long begun = System.nanoTime();
-    cycles(world.count(), random);
+    for (int batch = 1; batch <= BATCHES; batch++) {
+      cycles(world.count() / BATCHES, random);
+      note(world, batch);
+    }
     world.log().fact("cycle_us", (System.nanoTime() - begun) / 1_000 / world.count());
-    note(world, "after");
     control("stop");
     world.log().fact("timers_stopped", lines("/proc/self/timers", "ID:"));
     control("start");
     world.log().fact("timers_started", lines("/proc/self/timers", "ID:"));
+    world.log().fact("threads_started", entries("/proc/self/task"));
 
     world.startClock();
     for (int i = 0; i < world.threads(); i++) {
       SplittableRandom own = world.random();
       world.start(() -> {
-        while (world.running()) {
+        while (switching || world.running()) {
           Requests.serve(world, own);
         }
       });
     }
     int underLoad = 0;
-    while (world.share() < 0.5) {
+    while (world.share() < 1 || underLoad < LEAST_UNDER_LOAD) {
       control("stop");
       Thread.sleep(random.nextInt(3));
       control("start");
@@ -55,6 +62,8 @@ final class StopStart implements Scenario {
     Thread.sleep(200);
     world.log().fact("started_at", System.nanoTime());
     control("start");
+    world.startClock();
+    switching = false;
     world.join();
   }
 
@@ -81,7 +90,7 @@ final class StopStart implements Scenario {
     }
   }
 
-  private static void note(World world, String when) throws IOException {
+  private static void note(World world, int when) throws IOException {
     System.gc();
     TruthLog log = world.log();
     log.fact("resident_" + when, Long.parseLong(Files.readString(Path.of("/proc/self/statm")).split(" ")[1]) * 4096);

@@ -207,6 +207,7 @@ mod tests {
             end: Some(duration),
             iterations,
             parallel: false,
+            least: 0,
         }
     }
 

@@ -35,6 +35,8 @@ pub struct SpanTruth {
     pub iterations: u64,
     /// Several threads worked for it at once.
     pub parallel: bool,
+    /// From a moment after it started to one before it ended, ns; 0 where nobody looked, or the program ended first.
+    pub least: u64,
 }
 
 /// All spans of one run.
@@ -139,6 +141,7 @@ impl FromStr for SpanTruth {
             end,
             iterations,
             threads,
+            least,
         ] = fields[..]
         else {
             bail!("{} fields", fields.len());
@@ -159,6 +162,7 @@ impl FromStr for SpanTruth {
             end: (end != 0).then_some(end),
             iterations: iterations.parse()?,
             parallel: threads == "parallel",
+            least: least.parse()?,
         })
     }
 }
@@ -169,13 +173,13 @@ mod tests {
 
     #[test]
     fn a_log_is_read_back_and_a_broken_line_is_named() {
-        let line = "Root01\troot01\trequest\t000000000000000000000000000000ab\t00000000000000cd\t\t00000000000000cd\t100\t0\t7\tserial";
+        let line = "Root01\troot01\trequest\t000000000000000000000000000000ab\t00000000000000cd\t\t00000000000000cd\t100\t0\t7\tserial\t5";
         let log = TruthLog::parse(&format!("# seed=42\n{line}\n")).expect("a log");
         assert_eq!(log.fact::<u64>("seed").expect("a fact"), 42);
         let span = &log.spans[&SpanId(0xcd)];
         assert_eq!(
-            (span.burner.as_str(), span.end, span.iterations),
-            ("Root01", None, 7)
+            (span.burner.as_str(), span.end, span.iterations, span.least),
+            ("Root01", None, 7, 5)
         );
         assert!(log.burners.contains("Root01") && log.burners.contains("Background"));
 

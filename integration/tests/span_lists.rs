@@ -3,6 +3,7 @@
 
 use vtprof_integration::jdk;
 use vtprof_integration::span_files;
+use vtprof_integration::sums::WARM_UP;
 use vtprof_integration::truth_run::{Strategy, TruthRun};
 
 #[test]
@@ -20,7 +21,9 @@ fn every_span_that_ended_is_listed_once_under_its_final_name() {
         .values()
         .filter(|span| span.end.is_some())
         .collect();
-    assert!(ended.len() > 200, "only {} spans", ended.len());
+    let of_requests = ended.iter().filter(|span| span.name != WARM_UP).count();
+    assert!(of_requests > 200, "only {of_requests} spans of requests");
+    let mut least = 0;
     for span in &ended {
         let Some(listed) = reported.get(&span.span) else {
             panic!(
@@ -34,7 +37,13 @@ fn every_span_that_ended_is_listed_once_under_its_final_name() {
         let length = listed.end - listed.start;
         // Both by the monotonic clock, and the program's own runs from before the start to after the end.
         assert!(Some(length) <= span.duration(), "{length} ns of {span:?}");
+        assert!(length >= span.least, "{length} ns of {span:?}");
+        least += span.least;
     }
+    assert!(
+        least > 0,
+        "the program has not looked how long its spans were"
+    );
     assert_eq!(
         reported.len(),
         ended.len(),
@@ -50,7 +59,8 @@ fn spans_that_are_not_sampled_are_not_listed() {
         .run()
         .expect("a run");
     let reported = span_files::read(&run.dir.path().join("out")).expect("span lists");
-    assert!(reported.len() > 50);
+    let of_requests = reported.values().filter(|span| span.name != WARM_UP);
+    assert!(of_requests.count() > 50);
     for (id, span) in reported {
         assert!(run.log.spans.contains_key(&id), "{span:?}");
     }

@@ -17,6 +17,7 @@ fn span(log: &mut TruthLog, burner: &str, id: u64, root: u64) {
         end: Some(13_000_000_000),
         iterations: 1,
         parallel: false,
+        least: 0,
     })
     .expect("a new span");
 }

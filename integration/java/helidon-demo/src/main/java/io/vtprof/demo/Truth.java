@@ -74,10 +74,10 @@ public final class Truth {
 
     private String line() {
       String parent = spanId.equals(localRootId) ? "" : localRootId;
-      // How much was burnt is not counted here, and a fan-out burns on several threads.
+      // How much was burnt is not counted here, nor how long the span lasted, and a fan-out burns on several threads.
       return String.join("\t", burner, name, "GET", traceId, spanId, parent, localRootId, Long.toString(startNanos),
           Long.toString(endNanos), "0",
-          burner.equals("FanOut") ? "parallel" : "serial");
+          burner.equals("FanOut") ? "parallel" : "serial", "0");
     }
   }
 }

@@ -11,6 +11,8 @@ final class SpanTruth {
   final String localRootId;
   /** By the monotonic clock, before the span itself read one, as {@link #endNanos} is after. */
   final long startNanos;
+  /** By the same clock once the span had begun, as {@link #endingNanos} is before it ends. */
+  private final long begunNanos = System.nanoTime();
   final LongAdder iterations = new LongAdder();
   /** The name the span has in the end. */
   volatile String name;
@@ -20,6 +22,7 @@ final class SpanTruth {
   volatile boolean parallel;
   /** 0 while it goes on. */
   volatile long endNanos;
+  private volatile long endingNanos;
 
   SpanTruth(
       long startNanos, String burner, String name, String traceId, String spanId, String parentId, String localRootId) {
@@ -32,12 +35,18 @@ final class SpanTruth {
     this.localRootId = localRootId;
   }
 
+  /** To be called right before the span is ended. */
+  void ending() {
+    endingNanos = System.nanoTime();
+  }
+
   void ended() {
     endNanos = System.nanoTime();
   }
 
   String line() {
     return String.join("\t", burner, name, firstName, traceId, spanId, parentId, localRootId,
-        Long.toString(startNanos), Long.toString(endNanos), Long.toString(iterations.sum()), parallel ? "parallel" : "serial");
+        Long.toString(startNanos), Long.toString(endNanos), Long.toString(iterations.sum()), parallel ? "parallel" : "serial",
+        Long.toString(endNanos == 0 ? 0 : endingNanos - begunNanos));
   }
 }

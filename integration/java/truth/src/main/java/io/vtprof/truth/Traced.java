@@ -103,6 +103,7 @@ final class Traced {
   }
 
   void end() {
+    truth.ending();
     span.end();
     truth.ended();
   }

@@ -7,15 +7,23 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.function.LongUnaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Classes that burn some CPU and are unloaded: each second one hidden, the others in a class loader of their own.
  *
- * <pre>ThrowAway CLASSES MICROSECONDS-EACH</pre>
+ * After a third of them and at the end it waits until a profiler has written two more windows, of which the second is
+ * one without load, and names that.
+ *
+ * <pre>ThrowAway CLASSES MICROSECONDS-EACH FOLDER-OF-PROFILES</pre>
  */
 public final class ThrowAway {
   private static final byte[] ZEROS = "0000000".getBytes(StandardCharsets.US_ASCII);
+  private static final int QUIET_WINDOWS = 2;
   private static volatile boolean over;
   static volatile long sink;
 
@@ -24,6 +32,7 @@ public final class ThrowAway {
   public static void main(String[] args) throws Exception {
     int classes = Integer.parseInt(args[0]);
     long nanos = Long.parseLong(args[1]) * 1000;
+    Path profiles = Path.of(args[2]);
     byte[] pattern;
     try (InputStream in = ThrowAway.class.getResourceAsStream("Passing0000000.class")) {
       pattern = in.readAllBytes();
@@ -34,10 +43,10 @@ public final class ThrowAway {
       LongUnaryOperator passing = passing(numbered(pattern, i), i % 2 == 0);
       sink = passing.applyAsLong(System.nanoTime() + nanos);
       if (i == classes / 3) {
-        tell("third");
+        tell("third", profiles);
       }
     }
-    tell("end");
+    tell("end", profiles);
     over = true;
     collector.join();
     System.gc();
@@ -62,12 +71,36 @@ public final class ThrowAway {
     }
   }
 
-  private static void tell(String when) throws IOException {
+  private static void tell(String when, Path profiles) throws Exception {
+    System.gc();
+    Set<String> known = windows(profiles);
+    for (int i = 0; i < QUIET_WINDOWS; i++) {
+      Set<String> found = windows(profiles);
+      while (found.equals(known)) {
+        Thread.sleep(20);
+        found = windows(profiles);
+      }
+      if (i == QUIET_WINDOWS - 1) {
+        found.removeAll(known);
+        System.out.println("window " + when + " " + found.iterator().next());
+      } else {
+        known = found;
+      }
+    }
     String resident = Files.readAllLines(Path.of("/proc/self/status")).stream()
         .filter(line -> line.startsWith("VmRSS:"))
         .map(line -> line.replaceAll("\\D", ""))
         .findFirst().orElseThrow();
     System.out.println("resident " + when + " " + resident);
+  }
+
+  private static Set<String> windows(Path profiles) throws IOException {
+    try (Stream<Path> entries = Files.list(profiles)) {
+      return entries
+          .map(path -> path.getFileName().toString())
+          .filter(name -> name.contains("-cpu-") && name.endsWith(".pb.gz"))
+          .collect(Collectors.toCollection(HashSet::new));
+    }
   }
 
   private static byte[] numbered(byte[] pattern, int number) {

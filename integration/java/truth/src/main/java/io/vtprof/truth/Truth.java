@@ -17,6 +17,7 @@ public final class Truth {
       Map.entry("mix", Mix::new),
       Map.entry("allocation", Allocation::new),
       Map.entry("storm", Storm::new),
+      Map.entry("crowd", Crowd::new),
       Map.entry("fan-out", FanOut::new),
       Map.entry("platform-pool", PlatformPool::new),
       Map.entry("background", BackgroundLoad::new),

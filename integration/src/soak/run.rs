@@ -146,9 +146,9 @@ fn attend(mut running: Running) -> Result<(Finished, Watch)> {
     let start = Instant::now();
     let mut next_report = start + REPORT;
     while !running.has_ended()? {
-        let now = Instant::now();
-        watch.read(&running.stdout()?, now);
-        if let Some(part) = watch.hung(now) {
+        let (now, cpu) = (Instant::now(), running.cpu()?);
+        watch.read(&running.stdout()?, now, cpu);
+        if let Some(part) = watch.hung(now, cpu) {
             let why = format!(
                 "hung: no progress of {part}, last was {}",
                 watch.last_beat()
@@ -170,7 +170,7 @@ fn attend(mut running: Running) -> Result<(Finished, Watch)> {
         running.check_limit()?;
         sleep(LOOK);
     }
-    watch.read(&running.stdout()?, Instant::now());
+    watch.read(&running.stdout()?, Instant::now(), Duration::ZERO);
     Ok((running.wait()?, watch))
 }
 

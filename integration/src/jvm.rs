@@ -216,6 +216,25 @@ impl Running {
         })
     }
 
+    /// Waits until its standard output is such as `is_so` says.
+    ///
+    /// # Errors
+    /// It ends first, or its time is up; `what` was waited for is in the message.
+    pub fn until_said(&mut self, what: &str, mut is_so: impl FnMut(&str) -> bool) -> Result<()> {
+        loop {
+            // Asked before the output is read: what it said last is then there.
+            let ended = self.child.try_wait()?;
+            if is_so(&self.stdout()?) {
+                return Ok(());
+            }
+            if let Some(status) = ended {
+                bail!("ended with {status} before {what}: {}", self.outputs());
+            }
+            self.check_limit().with_context(|| what.to_owned())?;
+            std::thread::sleep(POLL);
+        }
+    }
+
     /// Sends SIGTERM, the polite end.
     ///
     /// # Errors

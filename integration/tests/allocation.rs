@@ -14,10 +14,11 @@ use vtprof_integration::verdict::burner_frame;
 use vtprof_integration::workdir::WorkDir;
 use vtprof_profile::kind::Kind;
 
-/// Rounds of 256 KiB in small objects and 256 KiB in a large one: 16,000 samples of the small, 4,000 of the large
-/// at one each 64 KiB, so that one standard deviation of either sum is below 1 %.
-const ROUNDS: u64 = 4_224;
-const TOLERANCE: f64 = 0.05;
+/// Rounds of 256 KiB in small objects and 256 KiB in a large one: 12,300 samples of the small, 3,000 of the large at
+/// one each 64 KiB. One standard deviation of either sum is below 1 %, and all of them together fit into the agent's
+/// queue of 16,384: none may be lost, however late it is emptied.
+const ROUNDS: u64 = 3_072;
+const TOLERANCE: f64 = 0.06;
 const SMALL: &str = "io.vtprof.truth.Allocation.small";
 const LARGE: &str = "io.vtprof.truth.Allocation.large";
 
@@ -128,80 +129,104 @@ fn many_small_objects_and_few_large_ones_have_their_bytes_and_numbers_and_their_
     }
 }
 
-/// The program's account: time since 1970 in ns, and bytes until then.
-fn pace(finished: &Finished) -> Vec<(i64, u64)> {
-    finished
-        .stdout
+/// The program's account in what it said: bytes allocated until each of its notes.
+fn notes(stdout: &str) -> Vec<u64> {
+    // The last line may be half there.
+    let (whole, _) = stdout.rsplit_once('\n').unwrap_or_default();
+    whole
         .lines()
-        .filter_map(|line| {
-            let (time, bytes) = line.strip_prefix("pace ")?.split_once(' ')?;
-            Some((time.parse().ok()?, bytes.parse().ok()?))
-        })
+        .filter_map(|line| line.strip_prefix("pace ")?.parse().ok())
         .collect()
+}
+
+/// What the program has allocated by now at the least.
+fn least(running: &Running) -> u64 {
+    let said = running.stdout().expect("notes");
+    notes(&said).last().copied().unwrap_or(0)
+}
+
+/// What the program has allocated by now at the most: the second note from here on, as the first may have been summed
+/// before.
+fn most(running: &mut Running) -> u64 {
+    let known = notes(&running.stdout().expect("notes")).len();
+    let mut bytes = 0;
+    let is_noted = |said: &str| match notes(said).get(known + 1) {
+        Some(noted) => {
+            bytes = *noted;
+            true
+        }
+        None => false,
+    };
+    running.until_said("two notes", is_noted).expect("notes");
+    bytes
+}
+
+/// Waits until the program has allocated so much more.
+fn until_allocated(running: &mut Running, more: u64) {
+    let enough = least(running) + more;
+    let is_enough = |said: &str| notes(said).last() >= Some(&enough);
+    running.until_said("enough", is_enough).expect("the load");
 }
 
 #[test]
 fn a_window_after_an_attach_or_a_start_has_no_more_than_was_allocated_in_it() {
     const THREADS: u32 = 400;
+    /// So much that each thread has allocated without being sampled.
+    const BEFORE: u64 = 64 << 20;
+    /// A quarter of the threads is then sampled once, which counts for nothing, and some twenty samples are kept: a
+    /// window without any would have no file.
+    const WITHIN: u64 = 256 << 20;
     for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "allocation") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("allocation").expect("a folder");
         let launch = Launch::new(&jdk)
             .flag("-XX:+EnableDynamicAgentLoading")
-            .plain_program("AllocationPace", [THREADS.to_string(), "100".to_owned()])
+            .plain_program("AllocationPace", [THREADS.to_string(), "600".to_owned()])
             .expect("the program");
         let mut running =
-            Running::start(&launch, dir.path(), Duration::from_secs(120)).expect("a JVM");
+            Running::start(&launch, dir.path(), Duration::from_secs(600)).expect("a JVM");
         running.line("pace: begun").expect("the load");
-        // So long that each thread has allocated without being sampled.
-        std::thread::sleep(Duration::from_secs(1));
         let pid = running.pid();
-        attach(
-            &jdk,
-            pid,
-            "alloc=2m,out=out,every=60s,service=pace,shim=off",
-        );
-        std::thread::sleep(Duration::from_secs(2));
-        attach(&jdk, pid, "control=stop");
-        std::thread::sleep(Duration::from_secs(1));
-        attach(&jdk, pid, "control=start");
-        std::thread::sleep(Duration::from_secs(2));
-        attach(&jdk, pid, "control=stop");
-        // Its last note comes after the window's end.
-        std::thread::sleep(Duration::from_millis(500));
+        let mut truths = Vec::new();
+        for options in [
+            "alloc=2m,out=out,every=24h,service=pace,shim=off",
+            "control=start",
+        ] {
+            until_allocated(&mut running, BEFORE);
+            let before = least(&running);
+            attach(&jdk, pid, options);
+            until_allocated(&mut running, WITHIN);
+            attach(&jdk, pid, "control=stop");
+            truths.push(most(&mut running) - before);
+        }
         running.terminate().expect("a signal");
-        let finished = running.wait().expect("an end");
+        running.wait().expect("an end");
 
-        let recording =
-            Recording::read_kind(&dir.path().join("out"), Kind::Alloc).expect("profiles");
-        let account = pace(&finished);
-        assert_eq!(recording.windows.len(), 2, "one a stop");
-        for window in &recording.windows {
-            let (start, end) = (window.start, window.start + window.duration);
-            // The notes next to the window on either side.
-            let before = account.iter().rev().find(|(time, _)| *time <= start);
-            let after = account.iter().find(|(time, _)| *time >= end);
-            let (before, after) = (before.expect("a note").1, after.expect("a note").1);
+        let out = dir.path().join("out");
+        let stops = Recording::read(&out).expect("profiles").windows;
+        let recording = Recording::read_kind(&out, Kind::Alloc).expect("profiles");
+        assert_eq!(stops.len(), truths.len(), "one a stop");
+        assert_eq!(recording.windows.len(), truths.len(), "one a stop");
+        for ((window, stop), truth) in recording.windows.iter().zip(&stops).zip(truths) {
             let sampled: u64 = recording
                 .samples
                 .iter()
-                .filter(|sample| sample.window == (start, end))
+                .filter(|sample| sample.window.1 == window.monotonic + window.duration)
                 .filter(|sample| is_of_a_request(sample))
                 .map(|sample| sample.nanos)
                 .sum();
-            let truth = after - before;
+            let first = stop.facts.get("alloc.dropped_first");
             say(&format!(
                 "{}: {} MiB sampled of {} MiB, {} first samples left out",
                 jdk.version,
                 sampled >> 20,
                 truth >> 20,
-                window.facts.get("alloc.dropped_first").map_or("0", |n| n)
+                first.map_or("0", |n| n)
             ));
             // First samples were drawn for the 512 KiB that are the JVM's own: as many of 2 MiB would be several times
             // what was allocated. What is right is some 70 at the most: 4 standard deviations.
             assert!(sampled as f64 <= truth as f64 * 1.5, "{sampled} of {truth}");
-            let first = window.facts.get("alloc.dropped_first");
-            assert!(first.is_some(), "{:?}", window.facts);
+            assert!(first.is_some(), "{:?}", stop.facts);
         }
     }
 }

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * {@code AllocationPace THREADS SECONDS}: as many threads of the platform that allocate a little, all the time, and
- * twenty times a second a line with the time since 1970 in ns and the bytes allocated until then.
+ * twenty times a second a line with the bytes allocated until then.
  */
 public final class AllocationPace {
   private static final int OBJECTS = 16;
@@ -26,7 +26,7 @@ public final class AllocationPace {
     }
     System.out.println("pace: begun");
     while (System.nanoTime() < deadline) {
-      System.out.println("pace " + Clock.epochNanos() + " " + bytes.sum());
+      System.out.println("pace " + bytes.sum());
       Thread.sleep(50);
     }
   }

@@ -8,13 +8,15 @@ import java.util.TreeMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Spans that do nothing but wait, each in one way and in a method named after it; how long they waited is measured
- * around each wait and noted as {@code blocked.WAY}, in ns. Monitors only where they do not pin (JDK 24).
+ * {@code --count} spans of each way to wait that do nothing else, in a method named after it. How long they waited is
+ * measured around each wait and noted in ns: of a span as {@code waited.SPAN}, of all as {@code blocked.WAY}, and how
+ * long they were to wait as {@code asked.WAY}. Monitors only where they do not pin (JDK 24).
  */
 final class BlockedTime implements Scenario {
   private static final int THREADS = 4;
@@ -28,6 +30,8 @@ final class BlockedTime implements Scenario {
   private static final int UNPINNED_MONITORS = 24;
 
   private final Map<String, LongAdder> truth = new TreeMap<>();
+  private final Map<String, LongAdder> asked = new TreeMap<>();
+  private final AtomicInteger waiting = new AtomicInteger();
   private final ReentrantLock lock = new ReentrantLock();
   private final Object monitor = new Object();
   private final ScheduledThreadPoolExecutor waker = new ScheduledThreadPoolExecutor(1, Threads.platform("waker"));
@@ -42,94 +46,114 @@ final class BlockedTime implements Scenario {
     }
   }
 
-  /** One way to wait. */
+  /** One way to wait, and how long that is to be at the least, ns. */
   private interface Way {
-    void block(long nanos) throws InterruptedException;
+    long block(long nanos) throws InterruptedException;
   }
 
   @Override
   public void run(World world) throws Exception {
-    world.start(Threads.platform("holder"), () -> hold(world));
     start(world, "sleep", this::inSleep);
     start(world, "lock", this::inLock);
     start(world, "queue", this::inQueue);
     start(world, "socket", this::inSocket);
     start(world, "park", this::inPark);
     start(world, "yield", this::inYield);
+    // Both hold what is waited for until nobody does; all who wait are counted by now.
+    world.start(Threads.platform("holder"), () -> hold(world));
     if (Runtime.version().feature() >= UNPINNED_MONITORS) {
-      world.start(Threads.platform("owner"), () -> own(world));
       start(world, "monitor", this::inMonitor);
+      world.start(Threads.platform("owner"), () -> own(world));
     }
     world.join();
     truth.forEach((name, nanos) -> world.log().fact("blocked." + name, nanos.sum()));
+    asked.forEach((name, nanos) -> world.log().fact("asked." + name, nanos.sum()));
   }
 
   private void start(World world, String name, Way way) {
-    LongAdder nanos = truth.computeIfAbsent(name, key -> new LongAdder());
+    LongAdder ofAll = truth.computeIfAbsent(name, key -> new LongAdder());
+    LongAdder least = asked.computeIfAbsent(name, key -> new LongAdder());
     for (int i = 0; i < THREADS; i++) {
       SplittableRandom random = world.random();
+      waiting.incrementAndGet();
       world.start(() -> {
-        while (world.running()) {
-          Traced root = Traced.root(world, world.root(random), "wait-" + name);
-          root.run(() -> wait(way, random, nanos));
-          // Some waits find nothing to wait for: their spans would come by the ten thousand a second as well.
-          LockSupport.parkNanos(BREATH);
+        try {
+          for (long n = world.count() / THREADS; n > 0; n--) {
+            Traced root = Traced.root(world, world.root(random), "wait-" + name);
+            LongAdder nanos = new LongAdder();
+            root.run(() -> wait(way, random, nanos, least));
+            ofAll.add(nanos.sum());
+            world.log().fact("waited." + root.span().getSpanContext().getSpanId(), nanos.sum());
+            // Some waits find nothing to wait for: their spans would come by the ten thousand a second as well.
+            LockSupport.parkNanos(BREATH);
+          }
+        } finally {
+          waiting.decrementAndGet();
         }
       });
     }
   }
 
-  private static void wait(Way way, SplittableRandom random, LongAdder nanos) {
+  private static void wait(Way way, SplittableRandom random, LongAdder nanos, LongAdder asked) {
     try {
       for (int i = 0; i < WAITS; i++) {
         long length = random.nextLong(LEAST, MOST);
         long begun = System.nanoTime();
-        way.block(length);
+        long least = way.block(length);
         nanos.add(System.nanoTime() - begun);
+        asked.add(least);
       }
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
   }
 
-  private void inSleep(long nanos) throws InterruptedException {
+  private long inSleep(long nanos) throws InterruptedException {
     TimeUnit.NANOSECONDS.sleep(nanos);
+    return nanos;
   }
 
-  private void inLock(long nanos) {
+  private long inLock(long nanos) {
     lock.lock();
     lock.unlock();
+    return 0;
   }
 
-  private void inMonitor(long nanos) {
+  private long inMonitor(long nanos) {
     synchronized (monitor) {
       entered++;
     }
+    return 0;
   }
 
-  private void inQueue(long nanos) throws InterruptedException {
+  private long inQueue(long nanos) throws InterruptedException {
     LinkedBlockingQueue<Boolean> queue = new LinkedBlockingQueue<>();
     waker.schedule(() -> queue.add(true), nanos, TimeUnit.NANOSECONDS);
     queue.take();
+    return nanos;
   }
 
-  private void inSocket(long nanos) {
-    echo.roundTrip((int) (nanos / 100_000));
+  private long inSocket(long nanos) {
+    int tenths = (int) (nanos / 100_000);
+    echo.roundTrip(tenths);
+    return tenths * 100_000L;
   }
 
-  private void inPark(long nanos) {
+  private long inPark(long nanos) {
     LockSupport.parkNanos(this, nanos);
+    return nanos;
   }
 
-  private void inYield(long nanos) {
+  private long inYield(long nanos) {
     for (int i = 0; i < YIELDS; i++) {
       Thread.yield();
     }
+    return 0;
   }
 
   private void hold(World world) throws InterruptedException {
     SplittableRandom random = world.random();
-    while (world.running()) {
+    while (waiting.get() > 0) {
       lock.lock();
       try {
         TimeUnit.NANOSECONDS.sleep(random.nextLong(LEAST, MOST));
@@ -143,7 +167,7 @@ final class BlockedTime implements Scenario {
 
   private void own(World world) throws InterruptedException {
     SplittableRandom random = world.random();
-    while (world.running()) {
+    while (waiting.get() > 0) {
       synchronized (monitor) {
         TimeUnit.NANOSECONDS.sleep(random.nextLong(LEAST, MOST));
       }

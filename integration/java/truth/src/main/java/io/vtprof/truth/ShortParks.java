@@ -4,7 +4,10 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 
-/** {@code --count} parks of 20 µs in spans; how long they took is measured around each and noted, in ns. */
+/**
+ * {@code --count} parks of 20 µs in spans; how long they took is measured around each and noted in ns, of a span as
+ * {@code waited.SPAN} and of all as {@code blocked.parks}.
+ */
 final class ShortParks implements Scenario {
   private static final int THREADS = 4;
   private static final int PARKS = 500;
@@ -20,7 +23,10 @@ final class ShortParks implements Scenario {
       world.start(() -> {
         for (long span = 0; span < spans; span++) {
           Traced root = Traced.root(world, world.root(random), "short-parks");
-          root.run(this::parks);
+          LongAdder nanos = new LongAdder();
+          root.run(() -> parks(nanos));
+          truth.add(nanos.sum());
+          world.log().fact("waited." + root.span().getSpanContext().getSpanId(), nanos.sum());
         }
       });
     }
@@ -29,13 +35,11 @@ final class ShortParks implements Scenario {
     world.log().fact("blocked.parks", truth.sum());
   }
 
-  private void parks() {
-    long nanos = 0;
+  private void parks(LongAdder nanos) {
     for (int i = 0; i < PARKS; i++) {
       long begun = System.nanoTime();
       LockSupport.parkNanos(this, NANOS);
-      nanos += System.nanoTime() - begun;
+      nanos.add(System.nanoTime() - begun);
     }
-    truth.add(nanos);
   }
 }

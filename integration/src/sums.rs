@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use anyhow::Result;
 use vtprof_profile::ids::SpanId;
 
 use crate::recording::{Recording, Sample};
@@ -48,6 +49,9 @@ pub fn by_span(recording: &Recording) -> HashMap<SpanId, Charge> {
 /// Spans that were sampled more often than a thread can be while they lasted, with charge and
 /// duration in ns. Left out are those that several threads worked for.
 ///
+/// Two ticks may come beside those that fit: at its begin and at its end. A short span that moves to another carrier
+/// may be ticked once more, there.
+///
 /// By samples and not by the CPU time they stand for: a thread that works in bursts shorter than a
 /// tick is rarely running when one comes, and the sample it then gives stands for bursts of others
 /// before it, too. That is right on average and says nothing about one span.
@@ -56,8 +60,9 @@ pub fn sampled_longer_than_they_lasted(
     log: &TruthLog,
 ) -> Vec<(SpanId, Charge, u64)> {
     let grain = recording.grain();
-    bounded(recording, log, |charge| {
-        charge.count.saturating_sub(2) * grain
+    bounded(recording, log, |charge, lasted| {
+        let beside = if lasted < 4 * grain { 3 } else { 2 };
+        charge.count.saturating_sub(beside) * grain
     })
 }
 
@@ -68,20 +73,22 @@ pub fn charged_more_than_they_lasted(
     log: &TruthLog,
 ) -> Vec<(SpanId, Charge, u64)> {
     let slack = 4 * recording.grain();
-    bounded(recording, log, |charge| charge.nanos.saturating_sub(slack))
+    bounded(recording, log, |charge, _| {
+        charge.nanos.saturating_sub(slack)
+    })
 }
 
 fn bounded(
     recording: &Recording,
     log: &TruthLog,
-    least: impl Fn(Charge) -> u64,
+    least: impl Fn(Charge, u64) -> u64,
 ) -> Vec<(SpanId, Charge, u64)> {
     by_span(recording)
         .into_iter()
         .filter_map(|(id, charge)| {
             let span = log.spans.get(&id)?;
             let lasted = span.duration()?;
-            (!span.parallel && least(charge) > lasted).then_some((id, charge, lasted))
+            (!span.parallel && least(charge, lasted) > lasted).then_some((id, charge, lasted))
         })
         .collect()
 }
@@ -93,6 +100,22 @@ const MOST_TICKS: u64 = 8;
 /// CPU time go on while a hypervisor has stopped the machine, and the sample after it stands for all of that.
 fn burnt_nanos(sample: &Sample, grain: u64) -> u64 {
     sample.nanos.min(MOST_TICKS * grain * sample.count)
+}
+
+/// Ticks of a clock of that grain, ns, in the CPU time that a class burnt where no span may be charged: as many samples
+/// of it are to be expected.
+///
+/// # Errors
+/// The log does not say how much that was.
+pub fn ticks_of_untagged(log: &TruthLog, burner: &str, grain: u64) -> Result<f64> {
+    let iterations: u64 = log.fact(&format!("untagged.{burner}"))?;
+    let an_us: f64 = log.fact("iterations_per_us")?;
+    Ok(iterations as f64 / an_us * 1e3 / grain as f64)
+}
+
+/// Whether so many samples are at least half of those expected, as far as chance can tell.
+pub fn at_least_half(samples: u64, expected: f64) -> bool {
+    samples as f64 >= expected / 2.0 - 3.0 * expected.sqrt()
 }
 
 /// The share of one class, or of the spans of one name, in the work and in the samples, 0 to 1.
@@ -276,15 +299,20 @@ mod tests {
 
     #[test]
     fn a_span_with_more_samples_than_fit_into_it_is_found() {
-        let log = log(vec![span(1, "Root01", 20_000_000, 1)]);
-        // 10 ms apart: two fit, one more at either end.
-        let samples = |count| vec![sample(1, "Root01", 1); count];
-        assert_eq!(
-            sampled_longer_than_they_lasted(&recording(samples(4)), &log),
-            []
-        );
-        let found = sampled_longer_than_they_lasted(&recording(samples(5)), &log);
-        assert_eq!(found[0].1.count, 5);
+        let log = log(vec![
+            span(1, "Root01", 20_000_000, 1),
+            span(2, "Root01", 60_000_000, 1),
+        ]);
+        // 10 ms apart: two and six fit, one more at either end, and in the short one another.
+        for (id, most) in [(1, 5), (2, 8)] {
+            let samples = |count| vec![sample(id, "Root01", 1); count];
+            assert_eq!(
+                sampled_longer_than_they_lasted(&recording(samples(most)), &log),
+                []
+            );
+            let found = sampled_longer_than_they_lasted(&recording(samples(most + 1)), &log);
+            assert_eq!(found[0].1.count, most as u64 + 1);
+        }
     }
 
     #[test]

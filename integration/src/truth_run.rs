@@ -63,6 +63,14 @@ pub fn virtual_configurations(test: &str) -> Vec<(Jdk, Strategy)> {
 /// # Panics
 /// What was asserted does not hold, or a run failed.
 pub fn assert_tags_are_right(test: &str, scenario: &str, each: impl Fn(&Verdict)) {
+    assert_tags_are_right_in(test, scenario, |run| each(&run.verdict));
+}
+
+/// The same, where `each` needs more of a run than its verdict.
+///
+/// # Panics
+/// What was asserted does not hold, or a run failed.
+pub fn assert_tags_are_right_in(test: &str, scenario: &str, each: impl Fn(&Outcome)) {
     for (jdk, strategy) in virtual_configurations(test) {
         let run = TruthRun::new(&jdk, scenario, strategy)
             .seconds(4)
@@ -73,7 +81,7 @@ pub fn assert_tags_are_right(test: &str, scenario: &str, each: impl Fn(&Verdict)
         run.verdict.assert_all_named();
         run.verdict
             .assert_untagged_at_most(strategy.untagged_limit());
-        each(&run.verdict);
+        each(&run);
         assert!(run.verdict.right > 100, "{}", run.verdict);
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::recording::{Recording, Sample, Tag};
+use crate::sums::WARM_UP;
 use crate::truth::{NEVER_TAGGED, SpanTruth, TruthLog};
 
 /// Methods of a burner that burn. `serve` and `handle` only have the rest below them.
@@ -41,13 +42,16 @@ const NEVER_IN_A_REQUEST: [&str; 16] = [
 /// Wrong samples kept for the report.
 const EXAMPLES: usize = 5;
 
-/// Numbers of samples, by `samples/count`.
+/// Numbers of samples, by `samples/count`. Those of the warm-up are judged as all others are; where they are right they
+/// are counted apart, as they say nothing of the scenario.
 #[derive(Debug, Default, Clone)]
 pub struct Verdict {
     /// In a request.
     pub total: u64,
     /// In a request and tagged as it should be.
     pub right: u64,
+    /// Of the warm-up, and tagged as it should be.
+    pub warm_up: u64,
     /// In a request and tagged as something else.
     pub wrong: u64,
     /// In a request and not tagged.
@@ -97,6 +101,7 @@ impl Verdict {
     pub fn add(&mut self, other: &Verdict) {
         self.total += other.total;
         self.right += other.right;
+        self.warm_up += other.warm_up;
         self.wrong += other.wrong;
         self.untagged += other.untagged;
         self.without_span += other.without_span;
@@ -216,7 +221,16 @@ impl Verdict {
         };
         match flaw(tag, identity, sample.window, log) {
             None => {
-                self.right += sample.count;
+                if log
+                    .spans
+                    .get(&tag.span)
+                    .is_some_and(|span| span.name == WARM_UP)
+                {
+                    self.total -= sample.count;
+                    self.warm_up += sample.count;
+                } else {
+                    self.right += sample.count;
+                }
                 let root_name = log.spans.get(&tag.local_root).map(|root| &root.name);
                 if tag.name == UNKNOWN_NAME {
                     self.unnamed += sample.count;
@@ -271,12 +285,13 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "in-request {} right {} wrong {} untagged {} ({:.3} %) | around {} wrong {} | without a span {} tagged {} | elsewhere {}",
+            "in-request {} right {} wrong {} untagged {} ({:.3} %) | warm-up {} | around {} wrong {} | without a span {} tagged {} | elsewhere {}",
             self.total,
             self.right,
             self.wrong,
             self.untagged,
             100.0 * self.untagged_share(),
+            self.warm_up,
             self.around,
             self.around_wrong,
             self.without_span + self.tagged_without_span,

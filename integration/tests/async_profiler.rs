@@ -106,7 +106,12 @@ fn on_one_signal_what_is_not_ours_goes_on_to_who_was_there_before() {
         assert!(both.verdict.right > 100, "{}", both.verdict);
         assert!(both.theirs > 50, "{} samples of theirs", both.theirs);
         let foreign = both.recording.counter("signals.foreign").expect("windows");
-        assert!(foreign >= both.theirs, "{foreign} handed on");
+        // Its first may come before our handler stands, its last after it has stopped to count.
+        let theirs = both.theirs;
+        assert!(
+            foreign * 10 >= theirs * 9 && theirs * 10 >= foreign * 9,
+            "{foreign} handed on, {theirs} samples of theirs"
+        );
     }
 }
 

@@ -9,6 +9,7 @@ fn two_lines_by_hand_are_enough() {
         let run = TruthRun::new(&jdk, "mix", Strategy::Auto)
             .seconds(3)
             .argument("--otel=hand")
+            .argument("--work=2000")
             .run()
             .expect("a run");
         run.verdict.assert_no_wrong_tag();

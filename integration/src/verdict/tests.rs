@@ -116,6 +116,28 @@ fn the_first_name_is_right_only_while_the_span_goes_on_past_the_window() {
 }
 
 #[test]
+fn the_warm_up_is_judged_but_counted_apart() {
+    let mut log = log();
+    log.add(SpanTruth {
+        name: WARM_UP.to_owned(),
+        first_name: String::new(),
+        span: SpanId(7),
+        local_root: SpanId(7),
+        ..log.spans[&SpanId(1)].clone()
+    })
+    .expect("a new span");
+    for (trace, found) in [(1, (0, 0, 1, 0)), (2, (1, 0, 0, 1))] {
+        let recording = Recording {
+            windows: Vec::new(),
+            samples: vec![sample(&["Root01.burn"], Some((trace, 7, 7, WARM_UP)))],
+        };
+        let verdict = Verdict::of(&recording, &log);
+        let counts = (verdict.total, verdict.right, verdict.warm_up, verdict.wrong);
+        assert_eq!(counts, found);
+    }
+}
+
+#[test]
 fn a_tag_without_a_name_is_counted_apart() {
     let verdict = judged(sample(&["Root01.burn"], Some((1, 1, 1, UNKNOWN_NAME))));
     assert_eq!((verdict.right, verdict.unnamed), (1, 1));

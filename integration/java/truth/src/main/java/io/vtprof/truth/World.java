@@ -27,6 +27,8 @@ final class World {
   private final int seconds;
   private final long leastWorkMicros;
   private final double iterationsPerMicro;
+  private final Bag roots = new Bag(Burners.ROOT);
+  private final Bag children = new Bag(Burners.CHILD);
   private final List<Thread> started = new ArrayList<>();
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private final LongAdder workedMicros = new LongAdder();
@@ -129,11 +131,11 @@ final class World {
   }
 
   Burner root(SplittableRandom random) {
-    return Burners.ROOT.get(random.nextInt(Burners.ROOT.size()));
+    return roots.draw(random);
   }
 
   Burner child(SplittableRandom random) {
-    return Burners.CHILD.get(random.nextInt(Burners.CHILD.size()));
+    return children.draw(random);
   }
 
   /** Starts a thread of the kind under test. {@link #join} waits for it. */

@@ -11,6 +11,8 @@ use crate::jvm::{Finished, Running};
 use crate::launch::Launch;
 
 const START_LIMIT: Duration = Duration::from_secs(120);
+/// The most that a number of answers may take.
+pub const MOST_SECONDS: u32 = 300;
 
 /// A service that answers.
 #[derive(Debug)]
@@ -51,12 +53,30 @@ impl Service {
     /// # Errors
     /// An answer was not 200.
     pub fn load(&self, jdk: &Jdk, dir: &Path, seconds: u32) -> Result<String> {
-        let driver = Launch::new(jdk).jar(artifacts::helidon_demo()?).program([
-            "io.vtprof.demo.Load".to_owned(),
-            format!("--url={}", self.url),
-            format!("--seconds={seconds}"),
-        ]);
-        let limit = Duration::from_secs(u64::from(seconds) + 60);
+        self.drive(jdk, dir, &[format!("--seconds={seconds}")], seconds)
+    }
+
+    /// Drives it until there are so many answers in all, each endpoint's in its share, and returns what the driver
+    /// printed.
+    ///
+    /// # Errors
+    /// An answer was not 200, or there are not that many in five minutes.
+    pub fn answers(&self, jdk: &Jdk, dir: &Path, answers: u32) -> Result<String> {
+        let words = [
+            format!("--answers={answers}"),
+            format!("--seconds={MOST_SECONDS}"),
+        ];
+        self.drive(jdk, dir, &words, MOST_SECONDS)
+    }
+
+    fn drive(&self, jdk: &Jdk, dir: &Path, words: &[String], seconds: u32) -> Result<String> {
+        let url = format!("--url={}", self.url);
+        let mut program = vec!["io.vtprof.demo.Load".to_owned(), url];
+        program.extend(words.iter().cloned());
+        let driver = Launch::new(jdk)
+            .jar(artifacts::helidon_demo()?)
+            .program(program);
+        let limit = Duration::from_secs(u64::from(seconds)) + START_LIMIT;
         let finished = Running::start(&driver, dir, limit)?
             .wait()
             .and_then(Finished::success)

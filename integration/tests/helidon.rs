@@ -8,13 +8,14 @@ use vtprof_integration::jvm::Machine;
 use vtprof_integration::launch::Launch;
 use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
-use vtprof_integration::service::Service;
+use vtprof_integration::service::{MOST_SECONDS, Service};
 use vtprof_integration::truth::TruthLog;
 use vtprof_integration::truth_run::virtual_configurations;
 use vtprof_integration::verdict::Verdict;
 use vtprof_integration::workdir::WorkDir;
 
-const SECONDS: u32 = 12;
+/// Of all endpoints; the one with the fewest samples has then some 70.
+const ANSWERS: u32 = 1_600;
 
 #[test]
 fn each_endpoint_of_a_helidon_service_is_charged_with_its_own_cpu() {
@@ -27,9 +28,9 @@ fn each_endpoint_of_a_helidon_service_is_charged_with_its_own_cpu() {
             .agent_at(&library, &options)
             .javaagent()
             .expect("the javaagent");
-        let limit = Duration::from_secs(u64::from(SECONDS) + 60);
+        let limit = Duration::from_secs(u64::from(MOST_SECONDS) + 60);
         let service = Service::start(launch, dir.path(), limit).expect("a service");
-        let answers = service.load(&jdk, dir.path(), SECONDS).expect("answers");
+        let answers = service.answers(&jdk, dir.path(), ANSWERS).expect("answers");
         let finished = service.stop().expect("an end");
 
         let log = TruthLog::read(&dir.path().join("truth.log")).expect("the truth");
@@ -43,11 +44,12 @@ fn each_endpoint_of_a_helidon_service_is_charged_with_its_own_cpu() {
         verdict.assert_no_wrong_tag();
         verdict.assert_all_named();
         verdict.assert_untagged_at_most(strategy.untagged_limit());
+        say(&format!("by endpoint: {:?}", verdict.by_burner));
         for burner in [
             "Fast", "Slow", "Stock", "FanOut", "Json", "Report", "Gateway",
         ] {
             assert!(
-                verdict.samples_of(burner) > 20,
+                verdict.samples_of(burner) > 30,
                 "{burner}: {verdict:?}\n{answers}"
             );
         }

@@ -9,7 +9,7 @@ import io.vtprof.demo.Truth;
 
 /** {@code /json}: a real library at work; its frames lie above {@code Json.burn}. */
 public final class Json extends Endpoint {
-  private static final int ORDERS = 200;
+  private static final int ORDERS = 2_000;
 
   private final ObjectMapper mapper = new ObjectMapper();
 

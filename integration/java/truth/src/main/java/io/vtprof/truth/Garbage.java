@@ -3,7 +3,7 @@ package io.vtprof.truth;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Allocates so that the collector's own threads burn, while a request is under way. */
+/** Allocates {@code --count} MiB so that the collector's own threads burn, while a request is under way. */
 final class Garbage implements Scenario {
   private static final int BLOCK = 1 << 10;
   private static final int LIVE = 40_000;
@@ -14,7 +14,8 @@ final class Garbage implements Scenario {
       Traced span = Traced.root(world, io.vtprof.truth.burn.Burners.ROOT.get(0), "garbage");
       span.run(() -> {
         List<byte[]> live = new ArrayList<>();
-        for (int i = 0; world.running(); i++) {
+        long blocks = (world.count() << 20) / BLOCK;
+        for (int i = 0; i < blocks; i++) {
           byte[] block = new byte[BLOCK];
           if (live.size() < LIVE) {
             live.add(block);

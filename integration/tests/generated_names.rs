@@ -12,6 +12,16 @@ use vtprof_integration::report::say;
 use vtprof_integration::workdir::WorkDir;
 
 const BURN: &str = "io.vtprof.truth.Generated.burn";
+/// Of `burn` by each way: most of a second of CPU.
+const CALLS: u32 = 20_000;
+/// What stacks of each way have in them.
+const WAYS: [&str; 5] = [
+    "Generated.lambda$lambda$",
+    "Generated.lambda$proxy$",
+    "Generated$Hidden.",
+    "Generated.lambda$handle$",
+    "Generated.lambda$reflected$",
+];
 const MAIN: &str = "io.vtprof.truth.Generated.main";
 
 /// Samples of each stack between `main` and `burn`, and all names.
@@ -26,7 +36,7 @@ fn run(jdk: &Jdk, made_before: u32) -> (BTreeMap<String, u64>, BTreeSet<String>)
         .jar(artifacts::truth_program().expect("the program"))
         .program([
             "io.vtprof.truth.Generated".to_owned(),
-            "800".to_owned(),
+            CALLS.to_string(),
             made_before.to_string(),
         ]);
     Running::start(&launch, dir.path(), Duration::from_secs(120))
@@ -43,8 +53,14 @@ fn run(jdk: &Jdk, made_before: u32) -> (BTreeMap<String, u64>, BTreeSet<String>)
             *stacks.entry(frames.join(" < ")).or_default() += sample.count;
         }
     }
-    let all: u64 = stacks.values().sum();
-    assert!(all > 300, "{}: {all} samples", jdk.version);
+    for way in WAYS {
+        let samples: u64 = stacks
+            .iter()
+            .filter(|(stack, _)| stack.contains(way))
+            .map(|(_, count)| count)
+            .sum();
+        assert!(samples >= 50, "{}: {samples} samples of {way}", jdk.version);
+    }
     (stacks, names)
 }
 

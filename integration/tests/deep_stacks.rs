@@ -61,9 +61,13 @@ fn deep_stacks_of_virtual_threads_are_whole_and_none_is_wrong() {
         let pending = tally.pending();
         assert!(pending * 5 < tally.all(), "{flags:?}: {tally}");
         assert!(tally.all() - pending > 300, "{flags:?}: {tally}");
+        // Few samples get the room that chance needs.
+        let judged = (tally.all() - pending) as f64;
+        let expected = judged * (1.0 - whole);
+        let allowed = expected + 3.0 * expected.sqrt() + 1.0;
         assert!(
-            tally.whole as f64 >= whole * (tally.all() - pending) as f64,
-            "{flags:?}: {tally}"
+            judged - tally.whole as f64 <= allowed,
+            "{flags:?}: {allowed:.0} may be cut: {tally}"
         );
         // The program is such that most of a stack is frozen, most of the time.
         let completed = run.recording.counter("stacks.completed");

@@ -215,6 +215,7 @@ impl Closing {
             session.directory.path(),
             session.options.keep,
             SystemTime::now(),
+            &file_name::window(&session.service, std::process::id(), self.named_unix_ns),
         ) {
             Ok(removed) => self.counters.add(Counter::WindowsPruned, removed as u64),
             Err(error) => log::debug(&format!("old windows stay: {error}")),

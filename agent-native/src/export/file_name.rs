@@ -17,6 +17,17 @@ pub fn name(service: &str, pid: u32, kind: &str, start_unix_ns: u64) -> String {
     )
 }
 
+/// The names that files of one window can have, of whichever kind.
+#[must_use]
+pub fn window(service: &str, pid: u32, start_unix_ns: u64) -> Vec<String> {
+    Kind::ALL
+        .map(Kind::name)
+        .into_iter()
+        .chain([SPANS])
+        .map(|kind| name(service, pid, kind, start_unix_ns))
+        .collect()
+}
+
 /// Whether a file is one of vtprof's, by its name.
 #[must_use]
 pub fn is_ours(name: &str) -> bool {
@@ -87,6 +98,15 @@ mod tests {
             name("shop", 42, "cpu", 1_795_965_551_042_000_000),
             "shop-42-cpu-20261129T151911.042Z.pb.gz"
         );
+    }
+
+    #[test]
+    fn the_names_of_a_window_differ_by_kind_only() {
+        let names = window("shop", 42, 5);
+        assert_eq!(names.len(), Kind::ALL.len() + 1);
+        for kind in ["cpu", SPANS] {
+            assert!(names.contains(&name("shop", 42, kind, 5)), "{names:?}");
+        }
     }
 
     #[test]

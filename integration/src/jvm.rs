@@ -278,9 +278,11 @@ impl Running {
         Ok(self.child.try_wait()?.is_some())
     }
 
+    /// For those who wait for something of their own.
+    ///
     /// # Errors
     /// Its time is up: it is killed, and the message holds its thread dump.
-    pub(crate) fn check_limit(&mut self) -> Result<()> {
+    pub fn check_limit(&mut self) -> Result<()> {
         if Instant::now() < self.deadline {
             return Ok(());
         }

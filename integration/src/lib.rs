@@ -29,3 +29,4 @@ pub mod truth_run;
 pub mod verdict;
 pub mod waits;
 pub mod workdir;
+pub mod wrote;

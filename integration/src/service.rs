@@ -1,6 +1,7 @@
 //! The Helidon service under load, from its start to its polite end.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -84,14 +85,26 @@ impl Service {
         Ok(finished.stdout)
     }
 
-    /// Resident memory of the process, bytes.
+    /// Resident memory that is no file's, bytes, once `malloc` has given back what nobody holds, where the JVM can
+    /// have it do so.
     ///
     /// # Errors
-    /// `/proc` does not say.
-    pub fn resident_bytes(&self) -> Result<u64> {
+    /// `/proc` does not say, or `jcmd` cannot be run.
+    pub fn anonymous_bytes(&self, jdk: &Jdk) -> Result<u64> {
+        if let Some(jcmd) = jdk.tool("jcmd") {
+            Command::new(jcmd)
+                .arg("-J-Dsun.tools.attach.attachTimeout=120000")
+                .arg(self.pid().to_string())
+                .arg("System.trim_native_heap")
+                .output()?;
+        }
+        self.bytes("RssAnon:")
+    }
+
+    fn bytes(&self, key: &str) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))?;
-        let Some(line) = status.lines().find_map(|line| line.strip_prefix("VmRSS:")) else {
-            bail!("no VmRSS of {}", self.pid());
+        let Some(line) = status.lines().find_map(|line| line.strip_prefix(key)) else {
+            bail!("no {key} of {}", self.pid());
         };
         let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kib * 1024)

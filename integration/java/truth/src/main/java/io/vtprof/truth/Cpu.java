@@ -14,6 +14,11 @@ final class Cpu {
     return THREADS.getCurrentThreadCpuTime();
   }
 
+  /** Of another platform thread, while it lives. */
+  static long nanosOf(Thread thread) {
+    return THREADS.getThreadCpuTime(thread.getId());
+  }
+
   /** Of the whole process. */
   static long processNanos() {
     return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();

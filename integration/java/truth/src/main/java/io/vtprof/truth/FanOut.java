@@ -90,7 +90,7 @@ final class FanOut implements Scenario {
 
   private static void await(Future<?> task) {
     try {
-      task.get(30, TimeUnit.SECONDS);
+      task.get(600, TimeUnit.SECONDS);
     } catch (InterruptedException | ExecutionException | TimeoutException e) {
       throw new IllegalStateException(e);
     }

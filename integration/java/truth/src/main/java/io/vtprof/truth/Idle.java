@@ -3,7 +3,7 @@ package io.vtprof.truth;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Threads that wait and do nothing else.
+ * Threads that wait and do nothing else. Says {@code idle=} and {@link System#nanoTime} once all are started.
  *
  * <pre>Idle SECONDS THREADS</pre>
  */
@@ -19,7 +19,7 @@ public final class Idle {
       thread.setDaemon(true);
       thread.start();
     }
-    System.out.println("idle");
+    System.out.println("idle=" + System.nanoTime());
     Thread.sleep(Long.parseLong(args[0]) * 1_000);
     over = true;
   }

@@ -2,6 +2,7 @@ package io.vtprof.truth;
 
 /**
  * Burns CPU until its end comes: {@code exit} and {@code halt} after that many milliseconds, {@code wait} by a signal.
+ * Where the end is its own it says {@code leaving=} and {@link System#nanoTime} first.
  *
  * <pre>LastMoments exit|halt|wait MILLIS</pre>
  */
@@ -19,10 +20,20 @@ public final class LastMoments {
     System.out.println("up");
     Thread.sleep(Long.parseLong(args[1]));
     switch (args[0]) {
-      case "exit" -> System.exit(7);
-      case "halt" -> Runtime.getRuntime().halt(8);
+      case "exit" -> {
+        leaving();
+        System.exit(7);
+      }
+      case "halt" -> {
+        leaving();
+        Runtime.getRuntime().halt(8);
+      }
       default -> Thread.sleep(600_000);
     }
+  }
+
+  private static void leaving() {
+    System.out.println("leaving=" + System.nanoTime());
   }
 
   /** Half of the time at the most, so that several such JVMs run beside each other. */

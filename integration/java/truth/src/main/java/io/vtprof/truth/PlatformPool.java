@@ -27,7 +27,7 @@ final class PlatformPool implements Scenario {
       });
     }
     pool.shutdown();
-    if (!pool.awaitTermination(60, TimeUnit.SECONDS)) {
+    if (!pool.awaitTermination(600, TimeUnit.SECONDS)) {
       throw new IllegalStateException("the pool did not come to rest");
     }
     world.join();

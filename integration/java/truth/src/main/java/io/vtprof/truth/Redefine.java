@@ -7,12 +7,17 @@ import java.lang.instrument.ClassDefinition;
 import java.lang.instrument.Instrumentation;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A class that is redefined under load, between two versions of one method with other lines. What the method calls
  * tells which version a stack is of.
  *
- * <pre>-javaagent:truth.jar Redefine SECONDS MILLISECONDS-BETWEEN</pre>
+ * <p>Goes on until it was redefined so often and the thread under load has burnt so much. Between two redefinitions it
+ * waits so long, and at least TIMES as long as the last one took: on a slow machine, too, most of the time passes between
+ * redefinitions and not in them.
+ *
+ * <pre>-javaagent:truth.jar Redefine REDEFINITIONS CPU-MILLISECONDS MILLISECONDS-BETWEEN TIMES</pre>
  */
 public final class Redefine {
   private static volatile boolean over;
@@ -21,22 +26,28 @@ public final class Redefine {
   private Redefine() {}
 
   public static void main(String[] args) throws Exception {
-    int seconds = Integer.parseInt(args[0]);
-    int between = Integer.parseInt(args[1]);
+    int leastRedefinitions = Integer.parseInt(args[0]);
+    long leastCpu = Long.parseLong(args[1]) * 1_000_000;
+    long between = Long.parseLong(args[2]) * 1_000_000;
+    int times = Integer.parseInt(args[3]);
     byte[][] versions = {bytes("VersionB"), bytes("VersionA")};
     Thread worker = new Thread(Redefine::run, "worker");
     worker.start();
-    long end = System.nanoTime() + seconds * 1_000_000_000L;
     int redefinitions = 0;
+    long last = 0;
     Instrumentation instrumentation = RetransformAgent.instrumentation();
-    while (System.nanoTime() < end) {
-      Thread.sleep(between);
+    while (redefinitions < leastRedefinitions || Cpu.nanosOf(worker) < leastCpu) {
+      TimeUnit.NANOSECONDS.sleep(Math.max(between, times * last));
       byte[] next = versions[redefinitions++ % 2];
+      long begun = System.nanoTime();
       instrumentation.redefineClasses(new ClassDefinition(VersionA.class, next));
+      last = System.nanoTime() - begun;
     }
+    long cpu = Cpu.nanosOf(worker);
     over = true;
     worker.join();
-    System.out.println("redefined " + redefinitions);
+    System.out.println("redefinitions=" + redefinitions);
+    System.out.println("worker_ns=" + cpu);
   }
 
   private static void run() {

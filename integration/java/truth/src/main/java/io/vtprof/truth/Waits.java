@@ -20,7 +20,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class Waits {
   private static final int LOCKS = 4;
-  private static final long LIMIT_SECONDS = 30;
+  private static final long LIMIT_SECONDS = 600;
 
   private final List<Wait> kinds;
   private final ReentrantLock[] locks = new ReentrantLock[LOCKS];

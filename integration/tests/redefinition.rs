@@ -16,12 +16,26 @@ const VERSIONS: [(&str, std::ops::RangeInclusive<i64>); 2] = [
     ("io.vtprof.truth.Redefine.burnA", 7..=14),
     ("io.vtprof.truth.Redefine.burnB", 105..=118),
 ];
+/// What a quiet machine does in some 8 s.
+const STORM: u64 = 1_500;
 /// Names of a frame of an old version, which has no id.
 const UNNAMED: [&str; 2] = ["[unknown method]", "[unloaded method]"];
 
+/// How often a class is redefined, and under which signals.
+struct Pace {
+    sampling: &'static str,
+    redefinitions: u64,
+    /// CPU time that the class burns at least, ms.
+    cpu_ms: u64,
+    /// At least so long between two, ms, and so many times as long as one takes.
+    between_ms: u64,
+    times: u64,
+}
+
 #[derive(Debug, Default)]
 struct Tally {
-    right: u64,
+    /// By version.
+    right: [u64; 2],
     line_unknown: u64,
     unnamed: u64,
     wrong: Vec<String>,
@@ -29,11 +43,11 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, callee: &str, name: &str, line: i64, count: u64) {
-        let Some((_, lines)) = VERSIONS.iter().find(|(version, _)| *version == callee) else {
+        let Some(version) = VERSIONS.iter().position(|(version, _)| *version == callee) else {
             return;
         };
-        if name == METHOD && lines.contains(&line) {
-            self.right += count;
+        if name == METHOD && VERSIONS[version].1.contains(&line) {
+            self.right[version] += count;
         } else if name == METHOD && line == 0 {
             self.line_unknown += count;
         } else if UNNAMED.contains(&name) {
@@ -42,15 +56,23 @@ impl Tally {
             self.wrong.push(format!("{callee} < {name}:{line}"));
         }
     }
+
+    fn all_right(&self) -> u64 {
+        self.right.iter().sum()
+    }
+
+    fn all(&self) -> u64 {
+        self.all_right() + self.line_unknown + self.unnamed
+    }
 }
 
-fn run(feature: u32, between_ms: u32) -> Option<Tally> {
+fn run(feature: u32, pace: &Pace) -> Option<Tally> {
     let jdk = jdk::of_feature(feature, "redefinition")?;
     let _machine = Machine::turn();
     let dir = WorkDir::new("redefinition").expect("a folder");
     let program = artifacts::truth_program().expect("the program");
     let launch = Launch::new(&jdk)
-        .agent("stress=1000hz,out=out,every=3s,service=redefinition")
+        .agent(&format!("{},out=out,service=redefinition", pace.sampling))
         .expect("the agent")
         .flag(format!("-javaagent:{}", program.display()))
         // Inlined, they could be named for each other (AsyncGetCallTrace, at the leaf).
@@ -59,8 +81,10 @@ fn run(feature: u32, between_ms: u32) -> Option<Tally> {
         .jar(&program)
         .program([
             "io.vtprof.truth.Redefine".to_owned(),
-            "8".to_owned(),
-            between_ms.to_string(),
+            pace.redefinitions.to_string(),
+            pace.cpu_ms.to_string(),
+            pace.between_ms.to_string(),
+            pace.times.to_string(),
         ]);
     let finished = Running::start(&launch, dir.path(), Duration::from_secs(120))
         .and_then(Running::wait)
@@ -79,13 +103,14 @@ fn run(feature: u32, between_ms: u32) -> Option<Tally> {
         }
     }
     say(&format!(
-        "redefinition each {between_ms} ms on {}: {} lines right, {} unknown, {} frames unnamed, {} wrong; {}",
+        "{} redefinitions on {}, {} ms of CPU: {:?} lines right, {} unknown, {} frames unnamed, {} wrong",
+        finished.figure("redefinitions"),
         jdk.version,
+        finished.figure("worker_ns") / 1_000_000,
         tally.right,
         tally.line_unknown,
         tally.unnamed,
-        tally.wrong.len(),
-        finished.stdout.trim()
+        tally.wrong.len()
     ));
     let shown = &tally.wrong[..tally.wrong.len().min(5)];
     assert!(tally.wrong.is_empty(), "{feature}: {shown:#?}");
@@ -96,20 +121,39 @@ fn run(feature: u32, between_ms: u32) -> Option<Tally> {
 
 #[test]
 fn lines_are_of_the_version_that_ran() {
+    let pace = Pace {
+        sampling: "cpu=1000hz,every=60s",
+        redefinitions: 20,
+        cpu_ms: 2_000,
+        between_ms: 400,
+        times: 10,
+    };
     for feature in [17, 21, 25] {
-        if let Some(tally) = run(feature, 100) {
-            let all = tally.right + tally.line_unknown + tally.unnamed;
-            assert!(tally.right * 10 > all * 7, "{feature}: {tally:?}");
+        if let Some(tally) = run(feature, &pace) {
+            assert!(
+                tally.all_right() * 10 > tally.all() * 7,
+                "{feature}: {tally:?}"
+            );
+            assert!(
+                tally.right.iter().all(|right| *right >= 50),
+                "{feature}: {tally:?}"
+            );
         }
     }
 }
 
 #[test]
 fn a_jvm_survives_a_storm_of_redefinitions() {
+    let pace = Pace {
+        sampling: "stress=1000hz,every=3s",
+        redefinitions: STORM,
+        cpu_ms: 1_000,
+        between_ms: 2,
+        times: 0,
+    };
     for feature in [17, 21, 25] {
-        if let Some(tally) = run(feature, 2) {
-            let all = tally.right + tally.line_unknown + tally.unnamed;
-            assert!(all > 100, "{feature}: {tally:?}");
+        if let Some(tally) = run(feature, &pace) {
+            assert!(tally.all() > 100, "{feature}: {tally:?}");
         }
     }
 }

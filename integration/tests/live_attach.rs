@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use vtprof_integration::attach::attach;
 use vtprof_integration::jdk;
-use vtprof_integration::jvm::{Finished, Machine, Running};
+use vtprof_integration::jvm::{Machine, Running};
 use vtprof_integration::launch::Launch;
 use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
 use vtprof_integration::truth::TruthLog;
 use vtprof_integration::verdict::Verdict;
 use vtprof_integration::workdir::WorkDir;
+use vtprof_integration::wrote::monotonic_now;
 
-/// Requests last well under a second; after that many ns none is left that began before.
-const SETTLED: i64 = 3_000_000_000;
+/// What is there to be judged at least: windows, and CPU time that was used while they were open.
+const WINDOWS: usize = 4;
+const CPU: Duration = Duration::from_secs(6);
+/// Longer than any request on a quiet machine, so that those windows are of requests that began afterwards.
+const PASSING: Duration = Duration::from_secs(1);
 
 #[test]
 fn requests_that_begin_after_a_live_attach_are_tagged() {
@@ -22,36 +26,58 @@ fn requests_that_begin_after_a_live_attach_are_tagged() {
         let _machine = Machine::turn();
         let dir = WorkDir::new("attach").expect("a folder");
         let launch = Launch::new(&jdk)
-            .truth_program(["mix", "--seconds=12", "--log=truth.log"])
+            .truth_program(["mix", "--seconds=600", "--threads=16", "--log=truth.log"])
             .expect("the program");
         let mut running =
             Running::start(&launch, dir.path(), Duration::from_secs(120)).expect("a JVM");
         running.line("truth: mix").expect("the load");
-        std::thread::sleep(Duration::from_secs(1));
+        std::thread::sleep(PASSING);
         // The JVM attached to resolves `out` by its own working directory.
         attach(
             &jdk,
             running.pid(),
             "cpu=1000hz,out=out,every=1s,service=truth,log=debug",
         );
-        let finished = running.wait().and_then(Finished::success).expect("an end");
+        let attached = monotonic_now();
+        std::thread::sleep(PASSING);
+        let before = running.wrote().expect("lines").len();
+        running.burn(CPU).expect("the load");
+        running
+            .until_wrote("enough windows", |wrote| wrote.len() >= before + WINDOWS)
+            .expect("windows");
+        running.terminate().expect("a signal");
+        let finished = running.wait().expect("an end");
+        assert_eq!(finished.status.code(), Some(128 + 15), "{finished:#?}");
 
         let log = TruthLog::read(&dir.path().join("truth.log")).expect("the truth");
         let mut recording = Recording::read(&dir.path().join("out"))
             .unwrap_or_else(|error| panic!("{error:#}; {:#?}", finished.agent_lines()));
         Verdict::of(&recording, &log).assert_no_wrong_tag();
-        let settled = recording.windows[0].monotonic + SETTLED;
+        // No span is left that began before the agent was there.
+        let settled = log
+            .spans
+            .values()
+            .filter(|span| span.start <= attached)
+            .map(|span| span.end.unwrap_or(i64::MAX))
+            .max()
+            .expect("spans before the agent");
         recording
             .samples
             .retain(|sample| sample.window.0 >= settled);
+        recording
+            .windows
+            .retain(|window| window.monotonic >= settled);
         let verdict = Verdict::of(&recording, &log);
         say(&format!(
-            "attached to {}, once settled: {verdict}",
-            jdk.version
+            "attached to {}, once settled, {} ms later: {verdict}",
+            jdk.version,
+            settled.saturating_sub(attached) / 1_000_000
         ));
+        let cpu = verdict.right * recording.grain();
         assert!(
-            verdict.right > 500,
-            "{verdict}; {:#?}",
+            cpu > 500_000_000 && recording.windows.len() >= 2,
+            "{cpu} ns of CPU, {} windows: {verdict}; {:#?}",
+            recording.windows.len(),
             finished.agent_lines()
         );
         verdict.assert_untagged_at_most(0.01);

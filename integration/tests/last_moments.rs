@@ -13,6 +13,7 @@ use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
 use vtprof_integration::scale::exits;
 use vtprof_integration::workdir::WorkDir;
+use vtprof_integration::wrote::{assure_gapless, monotonic_now};
 
 /// Ways to end, and the status that comes of each.
 const WAYS: [(&str, i32); 4] = [
@@ -45,7 +46,8 @@ struct Ending {
     way: &'static str,
     status: i32,
     after: u64,
-    signalled: bool,
+    /// When it got its signal, ns of the monotonic clock; `None` where it ends by itself or has not.
+    signalled: Option<i64>,
     started: Option<Instant>,
     dir: WorkDir,
     running: Running,
@@ -69,30 +71,45 @@ fn begin(jdk: &Jdk, way: (&'static str, i32), after: u64) -> Ending {
         way: way.0,
         status: way.1,
         after,
-        signalled: !way.0.starts_with("SIG"),
+        signalled: None,
         started: None,
         dir,
         running,
     }
 }
 
-/// Sends the signals that are due; each counts from when its program was up.
-fn signal(endings: &mut [Ending]) {
-    while endings.iter().any(|ending| !ending.signalled) {
-        for ending in endings.iter_mut().filter(|ending| !ending.signalled) {
-            let Some(started) = ending.started else {
-                let up = ending.running.stdout().expect("output").contains("up");
-                ending.started = up.then(Instant::now);
-                continue;
-            };
-            if started.elapsed() >= Duration::from_millis(ending.after) {
-                match ending.way {
-                    "SIGINT" => ending.running.interrupt(),
-                    _ => ending.running.terminate(),
-                }
-                .expect("a signal");
-                ending.signalled = true;
+impl Ending {
+    fn awaits_signal(&self) -> bool {
+        self.way.starts_with("SIG") && self.signalled.is_none()
+    }
+
+    /// Sends the signal when it is due, which counts from when the program was up.
+    fn signal_when_due(&mut self) {
+        let Some(started) = self.started else {
+            let up = self.running.stdout().expect("output").contains("up");
+            self.started = up.then(Instant::now);
+            // One that is not up has a limit and must not have ended; to wait for what is so already asks both.
+            let ended = self.running.has_ended().expect("a state");
+            assert!(self.started.is_some() || !ended, "ended before it was up");
+            self.running.check_limit().expect("a start");
+            return;
+        };
+        if started.elapsed() >= Duration::from_millis(self.after) {
+            self.signalled = Some(monotonic_now());
+            match self.way {
+                "SIGINT" => self.running.interrupt(),
+                _ => self.running.terminate(),
             }
+            .expect("a signal");
+        }
+    }
+}
+
+/// Sends the signals.
+fn signal(endings: &mut [Ending]) {
+    while endings.iter().any(Ending::awaits_signal) {
+        for ending in endings.iter_mut().filter(|ending| ending.awaits_signal()) {
+            ending.signal_when_due();
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -135,14 +152,17 @@ fn end(ending: Ending, version: &str) -> (u64, usize) {
     let recording = Recording::read(&out).unwrap_or_else(|error| {
         panic!("{what}: {error:#}; {:#?}", finished.agent_lines());
     });
-    // The window that was open is there: from the first to the last there is no gap up to the end.
-    let (Some(first), Some(last)) = (recording.windows.first(), recording.windows.last()) else {
-        panic!("{what}: no window");
-    };
-    let covered = (last.start + last.duration - first.start) / 1_000_000;
+    // From the first window to the last there is no gap, and the last was open when the end came.
+    assure_gapless(&recording.windows).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let last = recording.windows.last().expect("a window");
+    let left = ending
+        .signalled
+        .unwrap_or_else(|| i64::try_from(finished.figure("leaving")).expect("a time"));
+    let missing = left - (last.monotonic + last.duration);
     assert!(
-        covered >= i64::try_from(ending.after).expect("a time"),
-        "{what}: profiles of {covered} ms"
+        missing <= 0,
+        "{what}: {missing} ns before the end are in no profile; {:#?}",
+        finished.agent_lines()
     );
     (recording.count(), recording.windows.len())
 }

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use vtprof_integration::jdk;
-use vtprof_integration::jvm::{Finished, Machine, Running};
+use vtprof_integration::jvm::{Machine, Running};
 use vtprof_integration::launch::Launch;
 use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
 use vtprof_integration::workdir::WorkDir;
+use vtprof_integration::wrote::assure_gapless;
 
-const SECONDS: u64 = 5;
+/// Windows once all is quiet: the first has the start in it.
+const WINDOWS: usize = 5;
 const THREADS: u64 = 100;
 
 #[test]
@@ -18,18 +20,33 @@ fn an_idle_jvm_gets_signals_for_the_cpu_it_uses_and_not_for_its_threads() {
         let _machine = Machine::turn();
         let dir = WorkDir::new("idle").expect("a folder");
         let launch = Launch::new(&jdk)
-            .agent("cpu=1000hz,out=out,every=1s,service=idle,shim=off")
+            .agent("cpu=1000hz,out=out,every=1s,service=idle,shim=off,log=debug")
             .expect("the agent")
-            .plain_program("Idle", [SECONDS.to_string(), THREADS.to_string()])
+            .plain_program("Idle", ["600".to_owned(), THREADS.to_string()])
             .expect("the program");
-        Running::start(&launch, dir.path(), Duration::from_secs(60))
-            .and_then(Running::wait)
-            .and_then(Finished::success)
-            .expect("a run");
+        let mut running =
+            Running::start(&launch, dir.path(), Duration::from_secs(60)).expect("a JVM");
+        running.line("idle=").expect("threads");
+        let before = running.wrote().expect("lines").len();
+        running
+            .until_wrote("enough windows", |wrote| wrote.len() >= before + WINDOWS)
+            .expect("windows");
+        running.terminate().expect("a signal");
+        let finished = running.wait().expect("an end");
+        assert_eq!(finished.status.code(), Some(128 + 15), "{finished:#?}");
         let recording = Recording::read(&dir.path().join("out")).expect("profiles");
+        assure_gapless(&recording.windows).expect("a window beside the next");
         // In between start and end.
-        let quiet = &recording.windows[1..recording.windows.len() - 1];
-        assert!(quiet.len() >= 2, "{} windows", recording.windows.len());
+        let idle = i64::try_from(finished.figure("idle")).expect("a time");
+        let (_, but_the_last) = recording.windows.split_last().expect("windows");
+        let from = but_the_last.partition_point(|window| window.monotonic < idle);
+        let quiet = &but_the_last[from..];
+        assert!(
+            quiet.len() + 1 >= WINDOWS,
+            "{} windows",
+            recording.windows.len()
+        );
+        let lasted: i64 = quiet.iter().map(|window| window.duration).sum();
         let sum = |key: &str| -> u64 {
             quiet
                 .iter()
@@ -42,9 +59,9 @@ fn an_idle_jvm_gets_signals_for_the_cpu_it_uses_and_not_for_its_threads() {
             sum("agent.thread_cpu_ns"),
         );
         say(&format!(
-            "idle on {}: {signals} signals in {} s, {} ms of CPU, {} ms of them the agent's thread",
+            "idle on {}: {signals} signals in {} ms, {} ms of CPU, {} ms of them the agent's thread",
             jdk.version,
-            quiet.len(),
+            lasted / 1_000_000,
             cpu / 1_000_000,
             own / 1_000_000
         ));
@@ -56,7 +73,7 @@ fn an_idle_jvm_gets_signals_for_the_cpu_it_uses_and_not_for_its_threads() {
             jdk.version
         );
         // By the wall clock it would be one a thread and millisecond.
-        let wall = THREADS * quiet.len() as u64 * 1_000;
+        let wall = THREADS * u64::try_from(lasted / 1_000_000).expect("a time");
         assert!(
             signals < wall / 100,
             "{signals} signals, {wall} by the wall clock"

@@ -36,8 +36,10 @@ fn a_second_agent_declines_in_one_line_and_nothing_is_counted_twice() {
             .filter(|sample| sample.tag.as_ref().is_some_and(|tag| tag.name == "burn"))
             .map(|sample| sample.nanos)
             .sum();
+        // A thread begins and ends somewhere between two samples.
+        let allowed = 0.02 * measured + 2.0 * run.recording.grain() as f64;
         assert!(
-            (sampled as f64 / measured - 1.0).abs() < 0.05,
+            (sampled as f64 - measured).abs() <= allowed,
             "{sampled} of {measured} ns on {}",
             jdk.version
         );

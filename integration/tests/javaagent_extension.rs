@@ -23,7 +23,13 @@ fn tagged(what: &str, jdk: &Jdk, prepare: impl FnOnce(Launch, &Path) -> Launch) 
     let dir = WorkDir::new("extension").expect("a folder");
     let launch = prepare(Launch::new(jdk), dir.path())
         .jar(artifacts::truth_program().expect("the program"))
-        .bare_truth_program(["mix", "--seconds=2", "--otel=agent", "--log=truth.log"]);
+        .bare_truth_program([
+            "mix",
+            "--seconds=2",
+            "--work=2000",
+            "--otel=agent",
+            "--log=truth.log",
+        ]);
     let finished = Running::start(&launch, dir.path(), Duration::from_secs(120))
         .and_then(Running::wait)
         .and_then(Finished::success)

@@ -33,7 +33,11 @@ const FAULTS: [(&str, &[&str]); 18] = [
 fn hello(jdk: &Jdk, options: &str, environment: Option<&str>) -> Finished {
     let dir = WorkDir::new("options").expect("a folder");
     std::fs::write(dir.path().join("file"), "no folder").expect("a file");
-    let mut launch = Launch::new(jdk).agent(options).expect("the agent");
+    // Full, the folder of the JVM's own figures would make it speak, too.
+    let mut launch = Launch::new(jdk)
+        .flag("-XX:-UsePerfData")
+        .agent(options)
+        .expect("the agent");
     if let Some(value) = environment {
         launch = launch.env("VTPROF_OPTS", value);
     }

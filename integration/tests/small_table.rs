@@ -15,7 +15,7 @@ const THREADS: usize = 48;
 fn a_full_table_of_contexts_costs_tags_and_makes_none_wrong() {
     for (jdk, strategy) in virtual_configurations("small_table") {
         let run = TruthRun::new(&jdk, "crowd", strategy)
-            .seconds(3)
+            .seconds(2)
             .carriers(2)
             .argument(format!("--threads={THREADS}"))
             .option(&format!("contexts={CONTEXTS}"))

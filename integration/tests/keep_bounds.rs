@@ -17,7 +17,7 @@ use vtprof_integration::wrote::{assure_gapless, clock_was_set, name};
 /// Windows of nothing but the load to be seen, and how many of all must have gone.
 const WINDOWS: usize = 4;
 const GONE: usize = 2;
-/// What files of other windows are named after is the time they began.
+/// What a window of CPU time may leave.
 const KINDS: [&str; 2] = ["-cpu-", "-spans-"];
 
 /// What one run left.

@@ -182,6 +182,8 @@ impl Launch {
         command
             .current_dir(dir)
             .args(&self.flags)
+            // On a loaded machine the last profile takes longer than an end should.
+            .env("VTPROF_OPTS", "flush=2m")
             .envs(self.environment.iter().map(|(key, value)| (key, value)));
         if let Ok(class_path) = std::env::join_paths(&self.class_path)
             && !class_path.is_empty()

@@ -6,7 +6,7 @@
 /// # Panics
 /// The variable holds no number.
 pub fn headline_samples() -> u64 {
-    number("VTPROF_TRUTH_SAMPLES", 6_000)
+    number("VTPROF_TRUTH_SAMPLES", 3_000)
 }
 
 /// How often the agent is stopped and started: `VTPROF_CYCLES`.

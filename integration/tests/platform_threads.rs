@@ -9,6 +9,7 @@ fn requests_on_platform_threads_carry_their_own_span() {
         for scenario in ["mix", "platform-pool", "leak", "cross-thread", "fan-out"] {
             let run = TruthRun::new(&jdk, scenario, Strategy::Auto)
                 .seconds(3)
+                .argument("--work=2500")
                 .argument("--kind=platform")
                 .run()
                 .expect("a run");

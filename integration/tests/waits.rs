@@ -20,7 +20,7 @@ fn a_request_keeps_its_tag_over_each_single_way_to_block() {
                 .seconds(1)
                 .carriers(2)
                 .argument(format!("--waits={wait}"))
-                .argument("--work=1000")
+                .argument("--work=2000")
                 .run()
                 .unwrap_or_else(|error| panic!("{wait}: {error:#}"));
             run.verdict.assert_no_wrong_tag();

@@ -10,6 +10,7 @@ use crate::jvm::{Finished, Machine, Running};
 use crate::launch::Launch;
 use crate::recording::Recording;
 use crate::report::say;
+use crate::sums::{at_least_half, ticks_of_untagged};
 use crate::truth::TruthLog;
 use crate::verdict::Verdict;
 use crate::workdir::WorkDir;
@@ -57,23 +58,16 @@ pub fn virtual_configurations(test: &str) -> Vec<(Jdk, Strategy)> {
     configurations
 }
 
-/// Runs a scenario for a few seconds on each of [`virtual_configurations`] and asserts that its tags are
-/// right, few of them missing; `each` asserts what the scenario has of its own.
+/// Runs a scenario on each of [`virtual_configurations`] until that much CPU time is burnt, ms, and asserts that
+/// its tags are right, few of them missing; `each` asserts what the scenario has of its own.
 ///
 /// # Panics
 /// What was asserted does not hold, or a run failed.
-pub fn assert_tags_are_right(test: &str, scenario: &str, each: impl Fn(&Verdict)) {
-    assert_tags_are_right_in(test, scenario, |run| each(&run.verdict));
-}
-
-/// The same, where `each` needs more of a run than its verdict.
-///
-/// # Panics
-/// What was asserted does not hold, or a run failed.
-pub fn assert_tags_are_right_in(test: &str, scenario: &str, each: impl Fn(&Outcome)) {
+pub fn assert_tags_are_right(test: &str, scenario: &str, work: u32, each: impl Fn(&Outcome)) {
     for (jdk, strategy) in virtual_configurations(test) {
         let run = TruthRun::new(&jdk, scenario, strategy)
             .seconds(4)
+            .argument(format!("--work={work}"))
             .carriers(2)
             .run()
             .expect("a run");
@@ -126,6 +120,28 @@ pub struct Outcome {
     pub finished: Finished,
     /// The folder with all of it.
     pub dir: WorkDir,
+}
+
+impl Outcome {
+    /// Holds that what this class burnt without a span was seen, so that a wrong tag would have been: at least half
+    /// of the ticks that it had by its own count, and of those so many.
+    ///
+    /// # Panics
+    /// It burnt less, or was seen less.
+    pub fn assert_untagged_work_was_seen(&self, burner: &str, least_ticks: f64) {
+        let seen = self.verdict.samples_of(burner);
+        let burnt = ticks_of_untagged(&self.log, burner, self.recording.grain()).expect("ticks");
+        say(&format!(
+            "{burner} on {}: {burnt:.0} ticks burnt, {seen} seen",
+            self.recording.fact("jvm").unwrap_or("?")
+        ));
+        assert!(burnt >= least_ticks, "only {burnt} ticks: {}", self.verdict);
+        assert!(
+            at_least_half(seen, burnt),
+            "{seen} of {burnt}: {}",
+            self.verdict
+        );
+    }
 }
 
 impl TruthRun {

@@ -12,6 +12,9 @@ use anyhow::Result;
 use crate::artifacts;
 use crate::jdk::Jdk;
 
+/// What all JVMs have in their environment: on a loaded machine the last profile takes longer than an end should.
+pub const PATIENCE: (&str, &str) = ("VTPROF_OPTS", "flush=2m");
+
 /// Variables with these prefixes are not handed down.
 const FOREIGN: [&str; 6] = [
     "VTPROF_",
@@ -182,8 +185,7 @@ impl Launch {
         command
             .current_dir(dir)
             .args(&self.flags)
-            // On a loaded machine the last profile takes longer than an end should.
-            .env("VTPROF_OPTS", "flush=2m")
+            .env(PATIENCE.0, PATIENCE.1)
             .envs(self.environment.iter().map(|(key, value)| (key, value)));
         if let Ok(class_path) = std::env::join_paths(&self.class_path)
             && !class_path.is_empty()

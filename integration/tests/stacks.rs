@@ -54,6 +54,8 @@ const fn harsh(
 
 const HEAP: &str = "-Xmx256m";
 const G1: &str = "-XX:+UseG1GC";
+const PARALLEL: &str = "-XX:+UseParallelGC";
+const SERIAL: &str = "-XX:+UseSerialGC";
 const SHENANDOAH: &str = "-XX:+UseShenandoahGC";
 const ZGC: &str = "-XX:+UseZGC";
 const COMPACT: &str = "-XX:+UseCompactObjectHeaders";
@@ -62,8 +64,8 @@ const ALL: &[&str] = &["gc", "monitors", "retransform"];
 
 const CASES: &[Case] = &[
     plain(25, &[HEAP, G1], 0.99),
-    plain(25, &[HEAP, "-XX:+UseParallelGC"], 0.99),
-    plain(25, &[HEAP, "-XX:+UseSerialGC"], 0.99),
+    plain(25, &[HEAP, PARALLEL], 0.99),
+    plain(25, &[HEAP, SERIAL], 0.99),
     plain(25, &[HEAP, G1, "-XX:-UseCompressedOops"], 0.99),
     plain(25, &[HEAP, G1, COMPACT], 0.99),
     plain(25, &[HEAP, SHENANDOAH], 0.99),
@@ -79,7 +81,13 @@ const CASES: &[Case] = &[
     plain(21, &[HEAP, G1], 0.99),
     plain(21, &[HEAP, ZGC, "-XX:+ZGenerational"], 0.90),
     plain(26, &[HEAP, G1], 0.99),
+    plain(26, &[HEAP, PARALLEL], 0.99),
+    plain(26, &[HEAP, SERIAL], 0.99),
+    plain(26, &[HEAP, SHENANDOAH], 0.99),
     plain(27, &[HEAP, G1], 0.99),
+    plain(27, &[HEAP, PARALLEL], 0.99),
+    plain(27, &[HEAP, SERIAL], 0.99),
+    plain(27, &[HEAP, SHENANDOAH], 0.99),
     harsh(&[HEAP, G1, "-Xint"], &[], 0.99, false),
     harsh(&[HEAP, G1, "-XX:TieredStopAtLevel=1"], &[], 0.99, false),
     harsh(&[HEAP, G1, "-XX:-Inline"], &[], 0.99, false),

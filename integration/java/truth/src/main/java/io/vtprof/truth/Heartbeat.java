@@ -8,7 +8,6 @@ import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.management.JMException;
-import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
 /**
@@ -37,6 +36,8 @@ final class Heartbeat {
       try {
         if (beat % BEATS_PER_MEMORY == 0) {
           log.spill();
+          // What was freed and is still held by the allocator is no leak: a compilation may take hundreds of MiB once.
+          diagnose("systemTrimNativeHeap");
           System.out.println("memory resident_kb=" + residentKb() + " jvm_kb=" + jvmKb());
         }
         Thread.sleep(1_000);
@@ -58,16 +59,23 @@ final class Heartbeat {
   }
 
   private static long jvmKb() throws JMException {
-    MBeanServer beans = ManagementFactory.getPlatformMBeanServer();
-    Object text = beans.invoke(
-        new ObjectName("com.sun.management:type=DiagnosticCommand"),
-        "vmNativeMemory",
-        new Object[] {new String[] {"summary"}},
-        new String[] {String[].class.getName()});
-    Matcher total = COMMITTED.matcher(text.toString());
+    String text = diagnose("vmNativeMemory", "summary");
+    Matcher total = COMMITTED.matcher(text);
     if (!total.find()) {
       throw new IllegalStateException("the JVM does not tell its memory: " + text);
     }
     return Long.parseLong(total.group(1));
+  }
+
+  /** As {@code jcmd} does it. */
+  private static String diagnose(String command, String... arguments) throws JMException {
+    boolean takesSome = arguments.length > 0;
+    return ManagementFactory.getPlatformMBeanServer()
+        .invoke(
+            new ObjectName("com.sun.management:type=DiagnosticCommand"),
+            command,
+            takesSome ? new Object[] {arguments} : null,
+            takesSome ? new String[] {String[].class.getName()} : null)
+        .toString();
   }
 }

@@ -10,6 +10,15 @@ use crate::jdk::Jdk;
 /// How long `jcmd` waits for the JVM to listen, ms: its own 10 s are few on a machine that is stopped now and then.
 const PATIENCE_MS: u32 = 120_000;
 
+/// `jcmd` of that JVM; `None` where the JDK has none.
+pub fn jcmd(jdk: &Jdk, pid: u32) -> Option<Command> {
+    let mut command = Command::new(jdk.tool("jcmd")?);
+    command
+        .arg(format!("-J-Dsun.tools.attach.attachTimeout={PATIENCE_MS}"))
+        .arg(pid.to_string());
+    Some(command)
+}
+
 /// What `jcmd` answers to a load of the agent with these options.
 ///
 /// # Errors
@@ -20,9 +29,8 @@ pub fn answer(jdk: &Jdk, pid: u32, options: &str) -> Result<String> {
 }
 
 fn ask(jdk: &Jdk, pid: u32, options: &str) -> Result<Output> {
-    let output = Command::new(jdk.tool("jcmd").context("no jcmd")?)
-        .arg(format!("-J-Dsun.tools.attach.attachTimeout={PATIENCE_MS}"))
-        .arg(pid.to_string())
+    let output = jcmd(jdk, pid)
+        .context("no jcmd")?
         .arg("JVMTI.agent_load")
         .arg(artifacts::agent()?)
         // In quotes: jcmd takes what stands before a = for a name of its own.

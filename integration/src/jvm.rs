@@ -151,30 +151,39 @@ impl Running {
         read_text(&self.stderr)
     }
 
+    /// Looks again and again until there is something to see; `what` is waited for.
+    ///
+    /// # Errors
+    /// It ends first, its time is up, or `look` fails.
+    pub(crate) fn poll<T>(
+        &mut self,
+        what: &str,
+        mut look: impl FnMut(&Running) -> Result<Option<T>>,
+    ) -> Result<T> {
+        loop {
+            // Asked before the look: what it said last is then there.
+            let ended = self.child.try_wait()?;
+            if let Some(seen) = look(self)? {
+                return Ok(seen);
+            }
+            if let Some(status) = ended {
+                bail!("ended with {status} before {what}: {}", self.outputs());
+            }
+            self.check_limit().with_context(|| what.to_owned())?;
+            std::thread::sleep(POLL);
+        }
+    }
+
     /// Waits for a line of its standard output that starts so, and returns the rest of the line.
     ///
     /// # Errors
     /// It ends first, or its time is up.
     pub fn line(&mut self, start: &str) -> Result<String> {
-        loop {
-            // Asked before the output is read: what it said last is then there.
-            let ended = self.child.try_wait()?;
-            let found = self
-                .stdout()?
-                .lines()
-                .find_map(|line| line.strip_prefix(start).map(str::to_owned));
-            if let Some(rest) = found {
-                return Ok(rest);
-            }
-            if let Some(status) = ended {
-                bail!(
-                    "ended with {status} before it said {start:?}: {}",
-                    self.outputs()
-                );
-            }
-            self.check_limit()?;
-            std::thread::sleep(POLL);
-        }
+        self.poll(&format!("it said {start:?}"), |running| {
+            let stdout = running.stdout()?;
+            let rest = stdout.lines().find_map(|line| line.strip_prefix(start));
+            Ok(rest.map(str::to_owned))
+        })
     }
 
     /// Waits until that is so; `what` is waited for.
@@ -182,14 +191,7 @@ impl Running {
     /// # Errors
     /// It ends first, or its time is up.
     pub fn until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) -> Result<()> {
-        while !is_so() {
-            if let Some(status) = self.child.try_wait()? {
-                bail!("ended with {status} before {what}: {}", self.outputs());
-            }
-            self.check_limit()?;
-            std::thread::sleep(POLL);
-        }
-        Ok(())
+        self.poll(what, |_| Ok(is_so().then_some(())))
     }
 
     /// CPU time that its threads have used so far, in ticks of the kernel's accounting (10 ms).
@@ -216,23 +218,12 @@ impl Running {
         })
     }
 
-    /// Waits until its standard output is such as `is_so` says.
+    /// Waits until its standard output is such as `is_so` says; `what` is waited for.
     ///
     /// # Errors
-    /// It ends first, or its time is up; `what` was waited for is in the message.
+    /// It ends first, or its time is up.
     pub fn until_said(&mut self, what: &str, mut is_so: impl FnMut(&str) -> bool) -> Result<()> {
-        loop {
-            // Asked before the output is read: what it said last is then there.
-            let ended = self.child.try_wait()?;
-            if is_so(&self.stdout()?) {
-                return Ok(());
-            }
-            if let Some(status) = ended {
-                bail!("ended with {status} before {what}: {}", self.outputs());
-            }
-            self.check_limit().with_context(|| what.to_owned())?;
-            std::thread::sleep(POLL);
-        }
+        self.poll(what, |running| Ok(is_so(&running.stdout()?).then_some(())))
     }
 
     /// Sends SIGTERM, the polite end.

@@ -1,12 +1,12 @@
 //! The Helidon service under load, from its start to its polite end.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::artifacts;
+use crate::attach::jcmd;
 use crate::jdk::Jdk;
 use crate::jvm::{Finished, Running};
 use crate::launch::Launch;
@@ -91,12 +91,8 @@ impl Service {
     /// # Errors
     /// `/proc` does not say, or `jcmd` cannot be run.
     pub fn anonymous_bytes(&self, jdk: &Jdk) -> Result<u64> {
-        if let Some(jcmd) = jdk.tool("jcmd") {
-            Command::new(jcmd)
-                .arg("-J-Dsun.tools.attach.attachTimeout=120000")
-                .arg(self.pid().to_string())
-                .arg("System.trim_native_heap")
-                .output()?;
+        if let Some(mut jcmd) = jcmd(jdk, self.pid()) {
+            jcmd.arg("System.trim_native_heap").output()?;
         }
         self.bytes("RssAnon:")
     }

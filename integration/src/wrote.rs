@@ -1,14 +1,12 @@
 //! The agent's own list of the CPU profiles it wrote: with `log=debug` it names each.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
 use crate::jvm::{Finished, Running};
 use crate::recording::Window;
 
-const POLL: Duration = Duration::from_millis(20);
 /// Wall and monotonic clock that go apart by more than that, ns, were not left to themselves.
 const STEP: i64 = 300_000_000;
 
@@ -33,15 +31,7 @@ impl Running {
         what: &str,
         mut is_so: impl FnMut(&[PathBuf]) -> bool,
     ) -> Result<()> {
-        loop {
-            let ended = self.has_ended()?;
-            if is_so(&self.wrote()?) {
-                return Ok(());
-            }
-            ensure!(!ended, "ended before {what}: {}", self.stderr()?);
-            self.check_limit()?;
-            std::thread::sleep(POLL);
-        }
+        self.poll(what, |running| Ok(is_so(&running.wrote()?).then_some(())))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use vtprof_integration::attach::attach;
+use vtprof_integration::attach::{attach, jcmd};
 use vtprof_integration::jdk::{self, Jdk};
 use vtprof_integration::jvm::{Machine, Running};
 use vtprof_integration::launch::Launch;
@@ -50,8 +50,8 @@ fn jfr_settings(jdk: &Jdk) -> Vec<String> {
 }
 
 fn start_by_jcmd(jdk: &Jdk, pid: u32) {
-    let output = Command::new(jdk.tool("jcmd").expect("jcmd"))
-        .arg(pid.to_string())
+    let output = jcmd(jdk, pid)
+        .expect("jcmd")
         .arg("JFR.start")
         .args(jfr_settings(jdk))
         .output()

@@ -39,13 +39,15 @@ fn main() -> Result<()> {
                 .map(|sample| sample.count * sample.frames.len() as u64)
                 .sum();
             println!(
-                "JDK {} round {round}: {} signals of {} frames on average, {} stacks completed; handler median {} ns, p99 {} ns; completion median {} ns, p99 {} ns",
+                "JDK {} round {round}: {} signals of {} frames on average, {} stacks completed; handler median {} ns, p99 {} ns; AsyncGetCallTrace alone median {} ns, p99 {} ns; completion median {} ns, p99 {} ns",
                 jdk.version,
                 recording.counter("signals.received").unwrap_or(0),
                 frames / recording.count().max(1),
                 recording.counter("stacks.completed").unwrap_or(0),
                 recording.fact("handler.median_ns").unwrap_or("-"),
                 recording.fact("handler.p99_ns").unwrap_or("-"),
+                recording.fact("walk.median_ns").unwrap_or("-"),
+                recording.fact("walk.p99_ns").unwrap_or("-"),
                 recording.fact("completion.median_ns").unwrap_or("-"),
                 recording.fact("completion.p99_ns").unwrap_or("-"),
             );

@@ -213,6 +213,8 @@ pub struct Counters {
     values: [AtomicU64; COUNT],
     /// How long signals were in the handler.
     pub handler: Durations,
+    /// How long AsyncGetCallTrace took of that, where it was called once.
+    pub walk: Durations,
     /// How long completing a stack took.
     pub completion: Durations,
 }
@@ -225,6 +227,7 @@ impl Counters {
         Self {
             values: [const { AtomicU64::new(0) }; COUNT],
             handler: Durations::new(),
+            walk: Durations::new(),
             completion: Durations::new(),
         }
     }
@@ -236,6 +239,7 @@ impl Counters {
         Self {
             values: core::array::from_fn(|_| AtomicU64::new(0)),
             handler: Durations::new(),
+            walk: Durations::new(),
             completion: Durations::new(),
         }
     }

@@ -1,10 +1,10 @@
-//! How long something took, as counts by size: four steps to each power of two, so a quantile is known to a
-//! quarter of itself, whatever the load did to the few longest.
+//! How long something took, as counts by size: sixteen steps to each power of two, so a quantile is known to a
+//! sixteenth of itself, whatever the load did to the few longest.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Steps of a power of two, as a power of two.
-const STEPS: u32 = 2;
+const STEPS: u32 = 4;
 /// Everything below 2^this ns is one step.
 const LEAST: u32 = 8;
 /// Up to 2^28 ns, a quarter of a second; what is longer counts there.
@@ -66,7 +66,7 @@ impl Counts {
         Self(counts)
     }
 
-    /// ns that `per_mille` of the durations do not exceed, a quarter too much at most; `None` of nothing.
+    /// ns that `per_mille` of the durations do not exceed, a sixteenth too much at most; `None` of nothing.
     #[must_use]
     pub fn quantile_ns(&self, per_mille: u64) -> Option<u64> {
         let total: u64 = self.0.iter().sum();
@@ -107,7 +107,7 @@ mod tests {
             let bucket = bucket_of(ns);
             assert!(ns < end_of(bucket), "{ns}");
             assert!(bucket == 0 || ns >= end_of(bucket - 1), "{ns}");
-            assert!(bucket == 0 || end_of(bucket) <= ns.max(256) * 5 / 4, "{ns}");
+            assert!(bucket == 0 || end_of(bucket) <= ns.max(256) * 17 / 16 + 1, "{ns}");
         }
         assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
     }

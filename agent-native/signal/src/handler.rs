@@ -255,10 +255,15 @@ unsafe fn take_sample(
     {
         trace.frames = crate::inject::frames(trace.frames);
     }
+    let walk_began = now_ns();
     // SAFETY: the walker is AsyncGetCallTrace of this JVM; `env` is this thread's own and alive; `frames` has
     // room for DEPTH; `from` is the interruption's context.
     let whole =
         unsafe { recovery.walk(os_thread, shared.walker, &raw mut trace, DEPTH as i32, from) };
+    shared
+        .counters
+        .walk
+        .add(now_ns().saturating_sub(walk_began));
     if let Some(registers) = taken_down {
         shared.counters.add(Counter::EpiloguesWalked, 1);
         // SAFETY: as above; the walk has ended.

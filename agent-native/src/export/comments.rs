@@ -63,6 +63,7 @@ const SAMPLES: [Counter; 4] = [
 pub struct Snapshot {
     values: [u64; Counter::ALL.len()],
     handler: Counts,
+    walk: Counts,
     completion: Counts,
 }
 
@@ -71,6 +72,7 @@ impl Snapshot {
     pub const ZERO: Self = Self {
         values: [0; Counter::ALL.len()],
         handler: Counts::NONE,
+        walk: Counts::NONE,
         completion: Counts::NONE,
     };
 
@@ -80,6 +82,7 @@ impl Snapshot {
         Self {
             values: std::array::from_fn(|i| counters.get(Counter::ALL[i])),
             handler: counters.handler.counts(),
+            walk: counters.walk.counts(),
             completion: counters.completion.counts(),
         }
     }
@@ -104,11 +107,12 @@ impl Snapshot {
         self.expiries_since(earlier) == sum(&LOST) && sum(&SAMPLES) == 0
     }
 
-    /// Medians and 99th percentiles of the handler's and of completions' time since, as the line has them.
+    /// Medians and 99th percentiles of the handler's, AsyncGetCallTrace's and completions' time since, as the line has them.
     fn times_since(&self, earlier: &Self) -> String {
         let mut text = String::new();
         for (name, now, before) in [
             ("handler", &self.handler, &earlier.handler),
+            ("walk", &self.walk, &earlier.walk),
             ("completion", &self.completion, &earlier.completion),
         ] {
             let counts = now.since(before);

@@ -146,6 +146,12 @@ fn blob(loads: Loads, layout: &Layout, block: u64, pc: u64) -> Result<Blob, Trun
 }
 
 impl Blob {
+    /// Past its last byte.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.address.wrapping_add(self.size)
+    }
+
     /// The method a native wrapper calls.
     pub fn method(&self, loads: Loads, layout: &Layout) -> u64 {
         loads.at(self.address.wrapping_add(layout.compiled_method))

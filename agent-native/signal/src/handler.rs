@@ -328,6 +328,15 @@ unsafe fn walk_from_caller(
     // SAFETY: the caller's.
     let (stub, registers) =
         unsafe { stubs::step_out(&shared.stubs, recovery, os_thread, context, shared.counters) }?;
+    let is_lost = shared.frozen.layout.as_ref().is_some_and(|layout| {
+        // SAFETY: the caller's.
+        unsafe { leaf_call::is_lost(layout, recovery, os_thread, context) }
+    });
+    if is_lost {
+        // SAFETY: the caller's; no walk is under way.
+        unsafe { registers.put(context) };
+        return None;
+    }
     let mut again = CallTrace { ..*trace };
     // SAFETY: the caller's; the context has the registers that the stub's caller had.
     let whole = unsafe {

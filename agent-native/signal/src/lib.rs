@@ -13,8 +13,9 @@
 //! | [`registers`] | what a walk begins with |
 //! | [`epilogue`] | a method that has taken its frame down already |
 //! | [`leaf_call`] | C code that Java code has called, and whether it can be told from where |
+//! | [`leaf_frame`] | the youngest compiled method's frame, and whether it lies where its size says |
 //! | [`complete`] | a virtual thread's whole stack, or the reason why not |
-//! | [`frozen`], [`chunk`], [`code`], [`methods`] | the walk of what it has left in the heap |
+//! | [`frozen`], [`chunk`], [`code`], [`heaps`], [`methods`] | the walk of what it has left in the heap |
 //! | [`layout`], [`load`] | where HotSpot keeps what that walk reads, and how it is read |
 //! | [`truncation`] | why older frames are missing |
 //! | [`stubs`] | HotSpot's stubs, and who has called them |
@@ -64,12 +65,16 @@ pub mod gate;
 pub mod guard;
 #[cfg(not(loom))]
 pub mod handler;
+#[cfg(not(loom))]
+pub mod heaps;
 #[cfg(all(feature = "inject", not(loom)))]
 pub mod inject;
 #[cfg(not(loom))]
 pub mod layout;
 #[cfg(not(loom))]
 pub mod leaf_call;
+#[cfg(not(loom))]
+pub mod leaf_frame;
 #[cfg(not(loom))]
 pub mod load;
 #[cfg(not(loom))]

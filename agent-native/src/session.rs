@@ -69,7 +69,10 @@ pub struct Session {
     pub classes: &'static Classes,
     pub service: String,
     pub facts: Facts,
-    pub period: Duration,
+    /// Of CPU time, or of what stands in for it under `stress`; `None` where it is off.
+    period: Option<Duration>,
+    /// The signal that samples come by; `None` where none do.
+    pub signal: Option<i32>,
     pub layout: Layout,
     pub shared: &'static Shared,
     pub registry: Registry,
@@ -124,28 +127,33 @@ impl Session {
         let late = prepared.late;
         let bound_virtual_threads = virtual_threads && !callbacks::has_continuations(jni);
         let prove = options.context != ContextStrategy::Mount && layout.owner_id.is_some();
-        let mounts = Mounts::find(prepared.jvmti, prove && !bound_virtual_threads)?;
-        let strategy =
-            mounts::describe(options.context, layout.owner_id.is_some(), virtual_threads);
+        let signals = options.uses_signals();
+        let mounts = Mounts::find(prepared.jvmti, signals, prove && !bound_virtual_threads)?;
+        let strategy = if signals {
+            mounts::describe(options.context, layout.owner_id.is_some(), virtual_threads)
+        } else {
+            mounts::NO_STRATEGY
+        };
 
-        let period = options.cpu.unwrap_or(Duration::from_millis(10));
-        let (pace, period) = match options.stress {
+        let (pace, period) = match options.stress.filter(|_| options.cpu.is_some()) {
             Some(period) => {
                 log::warn(
                     "stress is for tests of the agent: signals come by the wall clock, and what profiles say is no CPU time",
                 );
-                (Pace::Wall, period)
+                (Pace::Wall, Some(period))
             }
-            None => (Pace::Cpu, period),
+            None => (Pace::Cpu, options.cpu),
         };
-        let frozen = if virtual_threads && !bound_virtual_threads {
+        let frozen = if signals && virtual_threads && !bound_virtual_threads {
             know_frozen(jni, structs.as_ref(), options.whole_stacks)
         } else {
             Frozen::new(Marks::default(), None)
         };
         let shared = Self::share(options, prepared, &layout, frozen);
-        let signal = signal::install(options.signal)?;
-        let registry = Registry::new(&BLOCKS, &COUNTERS, signal, pace, period);
+        let signal = signals
+            .then(|| signal::install(options.signal))
+            .transpose()?;
+        let registry = Registry::new(&BLOCKS, &COUNTERS, signal.unwrap_or(0), pace, period);
         let session = Self {
             vm: prepared.vm,
             jvmti: prepared.jvmti,
@@ -160,6 +168,7 @@ impl Session {
                 is_stress: pace == Pace::Wall,
             },
             period,
+            signal,
             layout,
             shared,
             registry,
@@ -196,8 +205,11 @@ impl Session {
         Redefinitions::watch(self.jvmti);
         callbacks::prepare_loaded_classes(self, jni);
         callbacks::adopt_running_threads(self, jni);
-        let has_mounts = !self.bound_virtual_threads && self.mounts.enable(self.jvmti)?;
-        if self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads {
+        let signals = self.signal.is_some();
+        let has_mounts = (signals || self.blocking.is_some())
+            && !self.bound_virtual_threads
+            && self.mounts.enable(self.jvmti)?;
+        if signals && self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads {
             log::warn("this JVM sends no mount events: samples of virtual threads stay untagged");
         }
         if self.blocking.is_some() && !has_mounts {
@@ -205,8 +217,14 @@ impl Session {
                 "blocked= does nothing here: this JVM has no virtual threads that leave their carriers; use JDK 21 or later without -XX:-VMContinuations",
             );
         }
-        let containment = faults::install(self.shared.walker);
-        if let Containment::Off(reason) = containment {
+        let containment = if signals {
+            faults::install(self.shared.walker)
+        } else {
+            Containment::Off("no stack is walked in a handler")
+        };
+        if let Containment::Off(reason) = containment
+            && signals
+        {
             log::info(&format!(
                 "a fault in a stack walk would not be contained: {reason}"
             ));
@@ -222,10 +240,13 @@ impl Session {
         #[cfg(feature = "inject")]
         crate::inject::begin();
         self.arm();
+        let what = match self.period {
+            Some(period) => format!("CPU each {period:?}"),
+            None => self.kinds().join(" and "),
+        };
         log::info(&format!(
-            "{} profiles CPU each {:?} of {}, a window each {:?}, into {}; context={}",
+            "{} profiles {what} of {}, a window each {:?}, into {}; context={}",
             env!("CARGO_PKG_VERSION"),
-            self.period,
             self.service,
             self.options.every,
             self.directory.path().display(),
@@ -284,9 +305,18 @@ impl Session {
     pub fn period_of(&self, kind: Kind) -> u64 {
         match kind {
             // Under `stress` another than was asked for.
-            Kind::Cpu => u64::try_from(self.period.as_nanos()).unwrap_or(u64::MAX),
+            Kind::Cpu => self.period.map_or(0, |period| {
+                u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)
+            }),
             Kind::Alloc | Kind::Blocked => self.options.period(kind).unwrap_or(0),
         }
+    }
+
+    /// Names of the kinds that are on.
+    fn kinds(&self) -> Vec<&'static str> {
+        let is_on = |kind: &Kind| self.period_of(*kind) > 0;
+        let on = Kind::ALL.into_iter().filter(is_on);
+        on.map(Kind::name).collect()
     }
 
     /// Whether the agent came to a VM that was running already.

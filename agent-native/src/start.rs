@@ -159,11 +159,10 @@ unsafe fn prepare_first(
         path: options.out.clone(),
         error,
     })?;
-    let mut capabilities = vec![
-        Capability::GetSourceFileName,
-        Capability::GetLineNumbers,
-        Capability::GenerateCompiledMethodLoadEvents,
-    ];
+    let mut capabilities = vec![Capability::GetSourceFileName, Capability::GetLineNumbers];
+    if options.uses_signals() {
+        capabilities.push(Capability::GenerateCompiledMethodLoadEvents);
+    }
     if jvm.has_virtual_threads() {
         capabilities.push(Capability::SupportVirtualThreads);
     }
@@ -195,7 +194,7 @@ unsafe fn prepare_first(
         shims: Shims::default(),
         classes: Classes::default(),
     });
-    callbacks::enable(jvmti)?;
+    callbacks::enable(jvmti, prepared.options.uses_signals())?;
     Ok(prepared)
 }
 
@@ -211,14 +210,9 @@ unsafe fn option_string<'a>(options: *const c_char) -> Result<&'a str, StartErro
 
 /// The VM is live: makes the session and starts it.
 pub fn live(prepared: &'static Prepared, jni: Jni) -> Result<(), StartError> {
-    if prepared.options.cpu.is_none() {
-        let others = [Kind::Alloc, Kind::Blocked];
-        let wanted = others.map(|kind| prepared.options.period(kind).is_some());
-        if wanted.contains(&true) {
-            log::warn("cpu=off: nothing is profiled; give cpu= a rate for alloc= and blocked=");
-        } else {
-            log::info("cpu=off: nothing is profiled");
-        }
+    let is_on = |kind: &Kind| prepared.options.period(*kind).is_some();
+    if !Kind::ALL.iter().any(is_on) {
+        log::info("cpu=off: nothing is profiled");
         prepared.classes.close(jni);
         return Ok(());
     }

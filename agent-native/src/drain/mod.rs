@@ -102,7 +102,7 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
     let mut scan_failed = false;
     let mut leftovers = session.has_virtual_threads.then(Leftovers::new);
     let mut faults = (containment == Containment::On).then(Watch::new);
-    let mut handler = signal::Watch::new(session.registry.signal());
+    let mut handler = session.signal.map(signal::Watch::new);
     let mut paused = false;
     loop {
         let next = pause(session, jni);
@@ -123,7 +123,9 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
             }
             Next::Finish => {
                 // This JVM may have lived for less than a scan.
-                handler.look();
+                if let Some(handler) = &mut handler {
+                    handler.look();
+                }
                 if !paused {
                     closing.close(session, &mut recorder, jni);
                 }
@@ -137,7 +139,9 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
             callbacks::listen_to_virtual_thread_ends(session);
         }
         let now = Instant::now();
-        if now >= next_scan {
+        if let Some(handler) = &mut handler
+            && now >= next_scan
+        {
             let used_before = own_cpu_ns();
             if let Err(error) = session.registry.scan()
                 && !std::mem::replace(&mut scan_failed, true)

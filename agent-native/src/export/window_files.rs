@@ -29,8 +29,9 @@ impl WindowFiles<'_> {
         file_name::name(self.service, std::process::id(), kind, self.named_unix_ns)
     }
 
-    /// Writes the profile of CPU time, and of each other kind that has a sample. `period` is in the unit of the
-    /// kind's period; `root_name` names a local root, `full` the stack of what had no room.
+    /// Writes the profile of each kind that has a sample, and in any case that of the first kind that is on, which
+    /// carries the counters. `period` is in the unit of the kind's period, 0 for one that is off; `root_name` names a
+    /// local root, `full` the stack of what had no room.
     ///
     /// # Errors
     /// The first, with the file's name; the others have been tried all the same.
@@ -42,8 +43,9 @@ impl WindowFiles<'_> {
         root_name: impl Fn(u64) -> Arc<str>,
     ) -> Result<(), String> {
         let mut written = Ok(());
+        let first = Kind::ALL.into_iter().find(|kind| period(*kind) > 0);
         for (kind, window) in windows.iter() {
-            if kind != Kind::Cpu && window.samples() == 0 {
+            if Some(kind) != first && window.samples() == 0 {
                 continue;
             }
             written = written.and(self.write_one(kind, window, period(kind), full, &root_name));

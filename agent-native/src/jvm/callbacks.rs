@@ -44,19 +44,23 @@ static CALLBACKS: Callbacks = Callbacks::none()
     );
 
 /// Switches on what is needed from the start: the VM's phases, and classes, whose method ids
-/// AsyncGetCallTrace cannot make itself. Compiled methods are listened to because HotSpot records debug
-/// information between safepoints while somebody does (`debugInfoRec.cpp`).
-pub fn enable(jvmti: Jvmti) -> Result<()> {
+/// AsyncGetCallTrace cannot make itself. Where that is used (`signals`), compiled methods are listened to because
+/// HotSpot records debug information between safepoints while somebody does (`debugInfoRec.cpp`), and loads of
+/// classes because AsyncGetCallTrace refuses to walk while nobody does.
+pub fn enable(jvmti: Jvmti, signals: bool) -> Result<()> {
     jvmti.set_callbacks(&CALLBACKS)?;
     for event in [
         Event::VmStart,
         Event::VmInit,
         Event::VmDeath,
-        Event::ClassLoad,
         Event::ClassPrepare,
-        Event::CompiledMethodLoad,
     ] {
         jvmti.notify(event, true)?;
+    }
+    if signals {
+        for event in [Event::ClassLoad, Event::CompiledMethodLoad] {
+            jvmti.notify(event, true)?;
+        }
     }
     Ok(())
 }
@@ -144,7 +148,10 @@ pub fn adopt_running_threads(session: &Session, jni: Jni) {
         }
     });
     session.registry.seeding_done();
-    if let Err(error) = session.registry.scan() {
+    // Threads that are not Java's are of use to timers alone.
+    if session.signal.is_some()
+        && let Err(error) = session.registry.scan()
+    {
         log::warn(&format!("threads of the VM are not sampled: {error}"));
     }
 }

@@ -45,16 +45,17 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// Looks the events up. `prove` when `sample` is wanted and this JVM has what it reads.
-    pub fn find(jvmti: Jvmti, prove: bool) -> Result<Self> {
+    /// Looks the events up. `tags` when a handler needs to be told who runs; `prove` when `sample` is wanted for that
+    /// and this JVM has what it reads.
+    pub fn find(jvmti: Jvmti, tags: bool, prove: bool) -> Result<Self> {
         let events = jvmti
             .extension_event(MOUNT)?
             .zip(jvmti.extension_event(UNMOUNT)?);
         Ok(Self {
             events,
             on: AtomicBool::new(false),
-            tags: AtomicBool::new(true),
-            proving: AtomicBool::new(prove && events.is_some()),
+            tags: AtomicBool::new(tags),
+            proving: AtomicBool::new(tags && prove && events.is_some()),
             agreements: AtomicU32::new(0),
             disagreed: AtomicBool::new(false),
             seen: AtomicBool::new(false),
@@ -139,6 +140,9 @@ impl Mounts {
         session.set_strategy("sample (self-test passed)");
     }
 }
+
+/// Where no handler asks who runs.
+pub const NO_STRATEGY: &str = "none (cpu=off: each sample is taken by the thread it is of)";
 
 /// What the log says of the strategy at start.
 pub fn describe(

@@ -139,6 +139,13 @@ impl Options {
         }
     }
 
+    /// Whether samples are taken by signals: of CPU time. Those of events are taken by the threads they are of, and
+    /// need neither signals nor a look at who runs where.
+    #[must_use]
+    pub fn uses_signals(&self) -> bool {
+        self.cpu.is_some()
+    }
+
     /// Applies one key. `origin` is for messages.
     ///
     /// # Errors
@@ -225,6 +232,8 @@ mod tests {
             Some(10_000_000)
         );
         assert_eq!(applied("cpu", "off").unwrap().period(Kind::Cpu), None);
+        assert!(!applied("cpu", "off").unwrap().uses_signals());
+        assert!(Options::default().uses_signals());
         let blocked = |text| applied("blocked", text).unwrap().period(Kind::Blocked);
         assert_eq!(blocked("1ms"), Some(1_000_000));
         assert_eq!(blocked("off"), None);

@@ -83,7 +83,7 @@ struct State {
     ended: Option<HashSet<JavaThreadId>>,
     /// No thread is taken in any more.
     closed: bool,
-    /// Threads are taken in, but without a timer.
+    /// Threads are taken in, but without a timer. For good where there is no period.
     paused: bool,
     excluded: HashSet<OsThreadId>,
     /// CPU time, ns, of threads that ended for Java while their OS thread lives on (the primordial one, or a
@@ -99,18 +99,19 @@ pub struct Registry {
     counters: &'static Counters,
     signal: i32,
     pace: Pace,
-    period: Duration,
+    period: Option<Duration>,
     state: Mutex<State>,
 }
 
 impl Registry {
-    /// Nobody known yet. `signal` must have its handler before a thread is added.
+    /// Nobody known yet. `signal` must have its handler before a thread is added; without a `period` there is no
+    /// timer, and it is not used.
     pub fn new(
         blocks: &'static Blocks,
         counters: &'static Counters,
         signal: i32,
         pace: Pace,
-        period: Duration,
+        period: Option<Duration>,
     ) -> Self {
         Self {
             blocks,
@@ -125,18 +126,13 @@ impl Registry {
                 resting: Vec::new(),
                 ended: Some(HashSet::new()),
                 closed: false,
-                paused: false,
+                paused: period.is_none(),
                 excluded: HashSet::new(),
                 accounted: HashMap::new(),
                 random: vtprof_signal::handler::now_ns() | 1,
                 refusal_reported: false,
             }),
         }
-    }
-
-    /// The signal of the timers.
-    pub fn signal(&self) -> i32 {
-        self.signal
     }
 
     /// Leaves a thread of the agent's own out: its CPU time is told apart, in the comments.

@@ -79,7 +79,7 @@ pub fn bench() -> Bench {
         counters,
         libc::SIGRTMIN(),
         Pace::Cpu,
-        Duration::from_secs(3600),
+        Some(Duration::from_secs(3600)),
     ));
     let bounds = queue::Bounds {
         samples: 3 * BATCH,

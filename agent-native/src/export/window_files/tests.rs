@@ -41,6 +41,14 @@ fn windows(with: &[Kind]) -> ByKind<Window> {
 }
 
 fn write(directory: &Directory, windows: &ByKind<Window>) -> Result<(), String> {
+    write_with(directory, windows, |kind| 100 + kind as u64)
+}
+
+fn write_with(
+    directory: &Directory,
+    windows: &ByKind<Window>,
+    period: impl Fn(Kind) -> u64,
+) -> Result<(), String> {
     let files = WindowFiles {
         directory,
         service: "shop",
@@ -51,7 +59,6 @@ fn write(directory: &Directory, windows: &ByKind<Window>) -> Result<(), String> 
         },
         comments: &["signals.received=3".to_owned()],
     };
-    let period = |kind| 100 + kind as u64;
     files.write(windows, period, &function("[full]"), |_| Arc::from(""))
 }
 
@@ -95,6 +102,16 @@ fn a_window_without_samples_is_a_file_of_cpu_time_alone() {
     let directory = fresh("none");
     write(&directory, &windows(&[])).unwrap();
     assert_eq!(names(&directory), [name("cpu")]);
+}
+
+#[test]
+fn without_cpu_time_the_first_kind_that_is_on_has_a_file_in_any_case() {
+    let directory = fresh("off");
+    let period = |kind| u64::from([Kind::Alloc, Kind::Blocked].contains(&kind));
+    write_with(&directory, &windows(&[]), period).unwrap();
+    assert_eq!(names(&directory), [name("alloc")]);
+    write_with(&directory, &windows(&[Kind::Blocked]), period).unwrap();
+    assert_eq!(names(&directory), [name("alloc"), name("blocked")]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn registry() -> Registry {
         counters,
         libc::SIGRTMIN(),
         Pace::Cpu,
-        Duration::from_secs(3600),
+        Some(Duration::from_secs(3600)),
     )
 }
 

@@ -15,9 +15,9 @@ impl Registry {
         thread: OsThreadId,
         cookie: Cookie,
     ) -> Option<Timer> {
-        let phase = random_phase(&mut state.random, self.period);
-        let refused = match Timer::start(thread, self.pace, self.signal, cookie, self.period, phase)
-        {
+        let period = self.period?;
+        let phase = random_phase(&mut state.random, period);
+        let refused = match Timer::start(thread, self.pace, self.signal, cookie, period, phase) {
             Ok(timer) => return Some(timer),
             Err(error) => error,
         };
@@ -50,8 +50,11 @@ impl Registry {
         }
     }
 
-    /// A timer for each thread again.
+    /// A timer for each thread again, where there are any.
     pub fn resume(&self) {
+        if self.period.is_none() {
+            return;
+        }
         let mut state = self.state.lock();
         state.paused = false;
         let waiting: Vec<_> = state

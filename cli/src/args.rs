@@ -21,7 +21,12 @@ pub struct Cli {
 pub enum Command {
     /// Functions by self and total, from any pprof files
     Top(TopArgs),
-    /// CPU by endpoint and by local root span, with durations where span files are given; other kinds by --kind
+    /// CPU, allocations, blocked time by endpoint and by local root span, with durations where span files are given
+    ///
+    /// A span costs what it and all spans below it in the same process cost. ACCOUNTED is (CPU + blocked time) / duration:
+    /// the share of a span's time that can be explained. It exceeds 100 % where several threads work or wait for one span
+    /// at once, and falls short where no thread is in it, where a thread waits for a CPU or in a way that is not seen, and
+    /// where files of some of its windows are missing.
     Spans(SpansArgs),
 }
 
@@ -36,8 +41,8 @@ pub struct InputArgs {
     #[arg(long, value_name = "KIND")]
     pub sample_type: Option<String>,
 
-    /// Profiles to show, where there are several kinds, which are not added up [default: cpu, else the first
-    /// of this order that is there]
+    /// Profiles to show, where there are several kinds, which are not added up [default: spans shows all beside each
+    /// other, top cpu, else the first of this order that is there]
     #[arg(long, value_parser = kinds())]
     pub kind: Option<Kind>,
 
@@ -122,6 +127,10 @@ pub struct SpansArgs {
     /// One table only [default: both]
     #[arg(long, value_enum)]
     pub by: Option<SpansBy>,
+
+    /// Kinds that have states (blocked: lock, io, …) by each of them, too; JSON has them in any case
+    #[arg(long)]
+    pub states: bool,
 
     /// The N slowest local root spans (needs span files)
     #[arg(long, value_name = "N", conflicts_with_all = ["by", "limit"], value_parser = clap::value_parser!(u32).range(1..))]

@@ -22,7 +22,7 @@ pub struct Listing {
 
 impl Listing {
     /// An empty table; columns from `first_text` on hold text.
-    pub fn new(headers: &[&str], first_text: usize) -> Self {
+    pub fn new(headers: &[impl AsRef<str>], first_text: usize) -> Self {
         let mut listing = Listing {
             table: Table::new(),
             first_text,
@@ -38,7 +38,7 @@ impl Listing {
             listing.table.force_no_tty();
         }
         let header: Vec<_> = listing
-            .cells(headers.iter().copied())
+            .cells(headers.iter().map(AsRef::as_ref))
             .map(|cell| cell.add_attribute(Attribute::Bold))
             .collect();
         listing.table.set_header(header);

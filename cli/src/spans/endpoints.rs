@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::figures::Sum;
-
+use super::columns::{ColumnId, Costs};
 use super::roots::Roots;
 
 /// The row of local root spans whose name no file tells.
@@ -13,27 +12,32 @@ const NO_NAME: &str = "(no name)";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     pub name: String,
-    pub cost: Sum,
+    pub costs: Costs,
     /// Durations of the spans that ended, ascending, ns.
     pub durations: Vec<u64>,
-    /// Cost of the spans that ended: what a span costs must not count those still running.
-    pub cost_of_ended: Sum,
+    /// Costs of the spans that ended: what a span costs must not count those still running.
+    pub costs_of_ended: Costs,
 }
 
 impl Endpoint {
     fn new(name: &str) -> Self {
         Endpoint {
             name: name.to_owned(),
-            cost: Sum::default(),
+            costs: Costs::default(),
             durations: Vec::new(),
-            cost_of_ended: Sum::default(),
+            costs_of_ended: Costs::default(),
         }
     }
 
     /// Mean cost of a span that ended.
-    pub fn cost_per_span(&self) -> Option<i128> {
+    pub fn cost_per_span(&self, column: ColumnId) -> Option<i128> {
         let spans = self.durations.len() as i128;
-        (spans > 0).then(|| self.cost_of_ended.value / spans)
+        (spans > 0).then(|| self.costs_of_ended.of(column).value / spans)
+    }
+
+    /// What the spans that ended lasted together, ns.
+    pub fn duration(&self) -> i128 {
+        self.durations.iter().map(|nanos| i128::from(*nanos)).sum()
     }
 
     /// The duration that `percent` of the spans do not exceed (nearest rank), ns.
@@ -43,34 +47,32 @@ impl Endpoint {
     }
 }
 
-/// The endpoints, most costly first. Together with the untagged samples they add up to the whole.
-pub fn of(roots: &Roots) -> Vec<Endpoint> {
+/// The endpoints, most costly first by the first column. Together with the untagged samples they add up to the whole.
+pub fn of(roots: &Roots, lead: Option<ColumnId>) -> Vec<Endpoint> {
     let mut by_name: HashMap<&str, Endpoint> = HashMap::new();
     for root in roots.iter() {
         let name = root.name.as_deref().unwrap_or(NO_NAME);
         let endpoint = by_name.entry(name).or_insert_with(|| Endpoint::new(name));
-        endpoint.cost.add(root.cost);
+        endpoint.costs.add_all(&root.costs);
         if let Some(ended) = root.ended {
             endpoint.durations.push(ended.duration_nanos);
-            endpoint.cost_of_ended.add(root.cost);
+            endpoint.costs_of_ended.add_all(&root.costs);
         }
     }
-    for (name, cost) in &roots.named_only {
+    for (name, costs) in &roots.named_only {
         by_name
             .entry(name)
             .or_insert_with(|| Endpoint::new(name))
-            .cost
-            .add(*cost);
+            .costs
+            .add_all(costs);
     }
     let mut endpoints: Vec<_> = by_name.into_values().collect();
     for endpoint in &mut endpoints {
         endpoint.durations.sort_unstable();
     }
     endpoints.sort_by(|a, b| {
-        b.cost
-            .value
-            .cmp(&a.cost.value)
-            .then_with(|| a.name.cmp(&b.name))
+        let cost = |endpoint: &Endpoint| endpoint.costs.of_lead(lead).value;
+        cost(b).cmp(&cost(a)).then_with(|| a.name.cmp(&b.name))
     });
     endpoints
 }

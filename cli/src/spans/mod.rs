@@ -1,5 +1,6 @@
 //! `vtprof spans`: what local root spans cost, one by one and by endpoint.
 
+mod columns;
 mod endpoints;
 mod json;
 mod print;
@@ -11,16 +12,17 @@ use anyhow::{Result, bail};
 
 use crate::args::{SpansArgs, SpansBy};
 use crate::input::{self, Loaded};
-use crate::measure::Chooser;
-use crate::selection::{Choice, Selection};
 
+use columns::{Columns, Taken};
 use endpoints::Endpoint;
 use roots::{Root, Roots};
 
 /// The tables asked for, in order, cut to the rows asked for.
 struct View<'a> {
     roots: &'a Roots,
-    chooser: &'a Chooser,
+    columns: &'a Columns,
+    /// Whether tables show costs by state, too.
+    states: bool,
     endpoints: Option<Table<Endpoint>>,
     spans: Option<Table<&'a Root>>,
 }
@@ -41,28 +43,22 @@ impl<T> Table<T> {
 /// Runs the command.
 pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
     let mut roots = Roots::default();
-    let begin = || Chooser::new(args.input.sample_type.as_deref());
-    let mut chooser = begin();
-    let mut selection = Selection::new(&args.input);
-    input::read_all(&args.input, |loaded| match loaded {
-        Loaded::Profile(profile) => {
-            match selection.judge(&profile)? {
-                Choice::LeaveOut => return Ok(()),
-                Choice::TakeAnew => {
+    let mut columns = Columns::new(&args.input);
+    input::read_all(&args.input, |loaded| {
+        match loaded {
+            Loaded::Profile(profile) => match columns.take(&profile)? {
+                Taken::Not => {}
+                Taken::Into(column, reader) => roots.add_profile(&profile, column, reader),
+                Taken::Anew(column, reader) => {
                     roots.forget_profiles();
-                    chooser = begin();
+                    roots.add_profile(&profile, column, reader);
                 }
-                Choice::Take => {}
-            }
-            roots.add_profile(&profile, chooser.reader(&profile)?)
+            },
+            Loaded::Spans { list, left_out } => roots.add_spans(list, left_out),
         }
-        Loaded::Spans { list, left_out } => {
-            roots.add_spans(list, left_out);
-            Ok(())
-        }
+        Ok(())
     })?;
-
-    selection.conclude()?;
+    columns.conclude()?;
 
     let slowest = args.slowest.map(|rows| rows as usize);
     if slowest.is_some() && !roots.has_durations() {
@@ -78,11 +74,13 @@ pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
             slowest.is_some() || by == Some(SpansBy::Span),
         ),
     };
+    let lead = columns.lead();
     let view = View {
         roots: &roots,
-        chooser: &chooser,
-        endpoints: endpoints.then(|| Table::cut(endpoints::of(&roots), limit)),
-        spans: spans.then(|| Table::cut(roots.slowest_first(), limit)),
+        columns: &columns,
+        states: args.states,
+        endpoints: endpoints.then(|| Table::cut(endpoints::of(&roots, lead), limit)),
+        spans: spans.then(|| Table::cut(roots.slowest_first(lead), limit)),
     };
     if args.input.json {
         json::write(&view, out)

@@ -1,35 +1,50 @@
 //! The tables of `vtprof spans` for people.
 
+use std::cmp::Reverse;
 use std::io::Write;
 
 use anyhow::Result;
 use vtprof_profile::spans::SpanStatus;
 
 use crate::figures::{
-    self, FEW, Sum, dash, nanos, percent, plural, plus_minus, relative_error, share, thousands,
+    self, FEW, dash, nanos, percent, plural, plus_minus, relative_error, share, thousands,
 };
 use crate::listing::Listing;
 use crate::text::note;
 
+use super::columns::{Column, ColumnId, Costs};
 use super::{Endpoint, Root, Table, View};
 
 const UNTAGGED: &str = "(untagged)";
 const UNTAGGED_EXPLAINED: &str = "(untagged): threads of the JVM itself (compilers, collector), and Java code outside of any span, such as start-up";
+const ACCOUNTED: &str = "ACCOUNTED";
+const ACCOUNTED_EXPLAINED: &str = "ACCOUNTED: CPU and blocked time of a span and all below it in this process, as a share of its duration; beyond 100 % where several threads work or wait for it at once";
 const NOTHING_TAGGED: &str = "no sample has a span: was vtprof-otel.jar loaded (it says \"linked\" in the service's log), and are spans sampled?";
 
-/// Writes the tables of the view under a line that says what they stand on.
+/// Writes the tables of the view under lines that say what they stand on.
 pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
     let roots = view.roots;
-    let mut summary = view.chooser.summary(roots.whole);
+    let columns = view.columns.in_order();
+    let mut ended = String::new();
     if roots.spans_read > 0 {
         let local_roots = roots.iter().filter(|root| root.ended.is_some()).count();
-        summary += &format!(
+        ended = format!(
             "; {} ended, {} of them local roots",
             plural(roots.spans_read.into(), "span"),
             thousands(local_roots as i128)
         );
     }
-    writeln!(out, "{summary}")?;
+    if columns.is_empty() {
+        writeln!(out, "no profile{ended}")?;
+    }
+    for (id, column) in &columns {
+        writeln!(
+            out,
+            "{}{ended}",
+            column.chooser.summary(roots.whole.of(*id))
+        )?;
+        ended.clear();
+    }
     if roots.spans_left_out > 0 {
         note(&format!(
             "{} ended, but were left out of the span files",
@@ -42,175 +57,254 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
             plural(roots.spans_without_id.into(), "span")
         ));
     }
+    let layout = Layout::new(view, &columns);
     if let Some(table) = &view.endpoints {
         writeln!(out)?;
-        endpoints(view, table, out)?;
+        endpoints(&layout, table, out)?;
     }
     if let Some(table) = &view.spans {
         writeln!(out)?;
-        spans(view, table, out)?;
+        spans(&layout, table, out)?;
     }
-    if roots.untagged.value > 0 {
-        writeln!(out, "\n{UNTAGGED_EXPLAINED}")?;
+    let mut remarks = Vec::new();
+    let is_untagged = |(id, _): &(ColumnId, &Column)| roots.untagged.of(*id).value > 0;
+    if columns.iter().any(is_untagged) {
+        remarks.push(UNTAGGED_EXPLAINED);
     }
-    if roots.whole.value > 0 && roots.untagged.value == roots.whole.value {
+    if view.columns.can_account() {
+        remarks.push(ACCOUNTED_EXPLAINED);
+    }
+    if !remarks.is_empty() {
+        writeln!(out, "\n{}", remarks.join("\n"))?;
+    }
+    let lead = view.columns.lead();
+    let (whole, untagged) = (roots.whole.of_lead(lead), roots.untagged.of_lead(lead));
+    if whole.value > 0 && untagged.value == whole.value {
         note(NOTHING_TAGGED);
     }
     Ok(())
 }
 
-/// The columns both tables share.
-struct Columns<'a> {
+/// What both tables show of costs: of the first column its share and what it stands on, too.
+struct Layout<'a> {
     view: &'a View<'a>,
-    unit: &'a str,
-    /// Header of the cost column, e.g. `CPU`.
-    kind: String,
+    lead: Option<(ColumnId, &'a Column)>,
+    others: Vec<(ColumnId, &'a Column)>,
+    /// Behind the values of these columns, those of these states.
+    states: Vec<(ColumnId, Vec<String>)>,
 }
 
-impl<'a> Columns<'a> {
-    fn new(view: &'a View<'a>) -> Self {
-        let measure = view.chooser.measure();
-        Columns {
+impl<'a> Layout<'a> {
+    fn new(view: &'a View<'a>, columns: &[(ColumnId, &'a Column)]) -> Self {
+        let whole = &view.roots.whole;
+        let states = columns.iter().map(|(id, _)| {
+            let mut states: Vec<_> = whole.states(*id).collect();
+            states.sort_by_key(|(name, value)| (Reverse(*value), *name));
+            let names = states.into_iter().map(|(name, _)| name.to_owned());
+            (*id, names.collect())
+        });
+        Layout {
             view,
-            unit: measure.map_or("nanoseconds", |measure| &measure.unit),
-            kind: measure.map_or_else(|| "CPU".to_owned(), |measure| measure.kind.to_uppercase()),
+            lead: columns.first().copied(),
+            others: columns.get(1..).unwrap_or_default().to_vec(),
+            states: if view.states {
+                states.collect()
+            } else {
+                Vec::new()
+            },
         }
     }
 
-    fn value(&self, value: i128) -> String {
-        figures::value(value, self.unit)
+    fn lead_head(&self) -> String {
+        self.lead
+            .map_or_else(|| "CPU".to_owned(), |(_, column)| column.head())
     }
 
-    fn cells(&self, sum: Sum) -> [String; 4] {
-        let samples = if self.view.chooser.counted() {
+    fn states_of(&self, column: ColumnId) -> &[String] {
+        let found = self.states.iter().find(|(id, _)| *id == column);
+        found.map_or(&[], |(_, states)| states)
+    }
+
+    fn heads(&self) -> Vec<String> {
+        let lead = self.lead_head();
+        let with_states = |head: &str, states: &[String]| -> Vec<String> {
+            let states = states.iter().map(|state| format!("{head}:{state}"));
+            states.collect()
+        };
+        let mut heads = vec![lead.clone(), "%".into(), "±".into(), "SAMPLES".into()];
+        if let Some((id, _)) = self.lead {
+            heads.extend(with_states(&lead, self.states_of(id)));
+        }
+        for (id, column) in &self.others {
+            let head = column.head();
+            heads.push(head.clone());
+            heads.extend(with_states(&head, self.states_of(*id)));
+        }
+        heads
+    }
+
+    fn cells(&self, costs: &Costs) -> Vec<String> {
+        let (sum, unit) = match self.lead {
+            Some((id, column)) => (costs.of(id), column.unit()),
+            None => (costs.of_lead(None), "nanoseconds"),
+        };
+        let whole = self
+            .lead
+            .map_or(0, |(id, _)| self.view.roots.whole.of(id).value);
+        let is_counted = self.lead.is_none_or(|(_, column)| column.chooser.counted());
+        let samples = if is_counted {
             thousands(sum.samples)
         } else {
             dash()
         };
-        [
-            self.value(sum.value),
-            percent(share(sum.value, self.view.roots.whole.value)),
+        let mut cells = vec![
+            figures::value(sum.value, unit),
+            percent(share(sum.value, whole)),
             plus_minus(relative_error(sum.samples)),
             samples,
-        ]
+        ];
+        if let Some((id, column)) = self.lead {
+            cells.extend(self.state_cells(costs, id, column));
+        }
+        for (id, column) in &self.others {
+            cells.push(figures::value(costs.of(*id).value, column.unit()));
+            cells.extend(self.state_cells(costs, *id, column));
+        }
+        cells
     }
 
-    fn faint(&self, sum: Sum) -> bool {
-        self.view.chooser.counted() && sum.samples < FEW
+    fn state_cells<'b>(
+        &'b self,
+        costs: &'b Costs,
+        id: ColumnId,
+        column: &'b Column,
+    ) -> impl Iterator<Item = String> + 'b {
+        let states = self.states_of(id).iter();
+        states.map(move |state| figures::value(costs.in_state(id, state), column.unit()))
+    }
+
+    /// All columns, each with its values for one span.
+    fn each(&self) -> impl Iterator<Item = &(ColumnId, &'a Column)> {
+        self.lead.iter().chain(&self.others)
+    }
+
+    fn is_faint(&self, costs: &Costs) -> bool {
+        self.lead
+            .is_none_or(|(id, column)| column.chooser.counted() && costs.of(id).samples < FEW)
+    }
+
+    /// What is accounted for of a duration, where that can be told.
+    fn accounted(&self, costs: &Costs, duration: Option<i128>) -> Option<String> {
+        if !self.view.columns.can_account() {
+            return None;
+        }
+        let accounted = self.view.columns.accounted(costs);
+        let of_it = accounted.zip(duration);
+        Some(percent(of_it.and_then(|(part, whole)| share(part, whole))))
     }
 }
 
-fn row(cost: [String; 4], rest: impl IntoIterator<Item = String>) -> Vec<String> {
-    cost.into_iter().chain(rest).collect()
-}
-
-fn endpoints(view: &View<'_>, table: &Table<Endpoint>, out: &mut impl Write) -> Result<()> {
-    let columns = Columns::new(view);
-    let per_span = format!("{}/SPAN", columns.kind);
-    let headers = [
-        &columns.kind,
-        "%",
-        "±",
-        "SAMPLES",
-        "SPANS",
-        &per_span,
-        "P50 TIME",
-        "MAX TIME",
-        "ENDPOINT",
-    ];
+fn endpoints(layout: &Layout<'_>, table: &Table<Endpoint>, out: &mut impl Write) -> Result<()> {
+    let mut headers = layout.heads();
+    headers.push("SPANS".into());
+    if layout.lead.is_none() {
+        headers.push("CPU/SPAN".into());
+    }
+    headers.extend(
+        layout
+            .each()
+            .map(|(_, column)| format!("{}/SPAN", column.head())),
+    );
+    if layout.view.columns.can_account() {
+        headers.push(ACCOUNTED.into());
+    }
+    headers.extend(["P50 TIME", "MAX TIME", "ENDPOINT"].map(str::to_owned));
+    let costs_end = layout.heads().len();
     let mut listing = Listing::new(&headers, headers.len() - 1);
     let duration = |nanos_: Option<u64>| nanos_.map_or_else(dash, |n| nanos(n.into()));
     for endpoint in &table.shown {
-        let spans = match endpoint.durations.len() {
-            0 => dash(),
-            spans => thousands(spans as i128),
-        };
-        let per_span = endpoint
-            .cost_per_span()
-            .map_or_else(dash, |cost| columns.value(cost));
-        let rest = [
-            spans,
-            per_span,
+        let mut cells = layout.cells(&endpoint.costs);
+        let spans = endpoint.durations.len();
+        cells.push(if spans == 0 {
+            dash()
+        } else {
+            thousands(spans as i128)
+        });
+        if layout.lead.is_none() {
+            cells.push(if spans == 0 { dash() } else { nanos(0) });
+        }
+        cells.extend(layout.each().map(|(id, column)| {
+            let cost = endpoint.cost_per_span(*id);
+            cost.map_or_else(dash, |cost| figures::value(cost, column.unit()))
+        }));
+        let whole = (spans > 0).then(|| endpoint.duration());
+        cells.extend(layout.accounted(&endpoint.costs_of_ended, whole));
+        cells.extend([
             duration(endpoint.duration_percentile(50)),
             duration(endpoint.durations.last().copied()),
             endpoint.name.clone(),
-        ];
-        listing.row(
-            &row(columns.cells(endpoint.cost), rest),
-            columns.faint(endpoint.cost),
-        );
+        ]);
+        listing.row(&cells, layout.is_faint(&endpoint.costs));
     }
-    let rest: Sum = table.rest.iter().map(|endpoint| endpoint.cost).sum();
-    let blank = || [dash(), dash(), dash(), dash()];
+    let mut remainder = |costs: &Costs, name: String| {
+        let mut cells = layout.cells(costs);
+        cells.extend((costs_end..headers.len() - 1).map(|_| dash()));
+        cells.push(name);
+        listing.row(&cells, false);
+    };
     if !table.rest.is_empty() {
-        let name = more(table.rest.len());
-        listing.row(
-            &row(columns.cells(rest), blank().into_iter().chain([name])),
-            false,
-        );
+        let rest = table.rest.iter().map(|endpoint| &endpoint.costs).sum();
+        remainder(&rest, more(table.rest.len()));
     }
-    listing.row(
-        &row(
-            columns.cells(view.roots.untagged),
-            blank().into_iter().chain([UNTAGGED.to_owned()]),
-        ),
-        false,
-    );
+    remainder(&layout.view.roots.untagged, UNTAGGED.to_owned());
     listing.write(out)?;
     Ok(())
 }
 
-fn spans(view: &View<'_>, table: &Table<&Root>, out: &mut impl Write) -> Result<()> {
-    let columns = Columns::new(view);
-    let headers = [
-        "DURATION",
-        &columns.kind,
-        "%",
-        "±",
-        "SAMPLES",
-        "LOCAL ROOT",
-        "TRACE",
-        "STATUS",
-        "NAME",
-    ];
-    let mut listing = Listing::new(&headers, 5);
+fn spans(layout: &Layout<'_>, table: &Table<&Root>, out: &mut impl Write) -> Result<()> {
+    let mut headers = vec!["DURATION".to_owned()];
+    headers.extend(layout.heads());
+    if layout.view.columns.can_account() {
+        headers.push(ACCOUNTED.into());
+    }
+    let first_text = headers.len();
+    headers.extend(["LOCAL ROOT", "TRACE", "STATUS", "NAME"].map(str::to_owned));
+    let mut listing = Listing::new(&headers, first_text);
     for root in &table.shown {
-        let duration = root
-            .ended
-            .map_or_else(dash, |ended| nanos(ended.duration_nanos.into()));
+        let duration = root.ended.map(|ended| i128::from(ended.duration_nanos));
         let status = match root.ended.map(|ended| ended.status) {
             None => "-",
             Some(SpanStatus::Unset) => "unset",
             Some(SpanStatus::Ok) => "ok",
             Some(SpanStatus::Error) => "error",
         };
-        let texts = [
+        let mut cells = vec![duration.map_or_else(dash, nanos)];
+        cells.extend(layout.cells(&root.costs));
+        cells.extend(layout.accounted(&root.costs, duration));
+        cells.extend([
             root.id.clone(),
             root.trace.clone().unwrap_or_else(dash),
             status.to_owned(),
             root.name.clone().unwrap_or_else(dash),
-        ];
-        let cells = std::iter::once(duration).chain(row(columns.cells(root.cost), texts));
-        listing.row(&cells.collect::<Vec<_>>(), columns.faint(root.cost));
+        ]);
+        listing.row(&cells, layout.is_faint(&root.costs));
     }
-    let mut remainder = |sum: Sum, name: String| {
-        let cells =
-            std::iter::once(dash()).chain(row(columns.cells(sum), [dash(), dash(), dash(), name]));
-        listing.row(&cells.collect::<Vec<_>>(), false);
+    let mut remainder = |costs: &Costs, name: String| {
+        let mut cells = vec![dash()];
+        cells.extend(layout.cells(costs));
+        cells.extend((cells.len()..headers.len() - 1).map(|_| dash()));
+        cells.push(name);
+        listing.row(&cells, false);
     };
     if !table.rest.is_empty() {
-        remainder(
-            table.rest.iter().map(|root| root.cost).sum(),
-            more(table.rest.len()),
-        );
+        let rest = table.rest.iter().map(|root| &root.costs).sum();
+        remainder(&rest, more(table.rest.len()));
     }
-    if !view.roots.named_only.is_empty() {
-        remainder(
-            view.roots.named_only.values().copied().sum(),
-            "(name, but no id)".to_owned(),
-        );
+    if !layout.view.roots.named_only.is_empty() {
+        let named = layout.view.roots.named_only.values().sum();
+        remainder(&named, "(name, but no id)".to_owned());
     }
-    remainder(view.roots.untagged, UNTAGGED.to_owned());
+    remainder(&layout.view.roots.untagged, UNTAGGED.to_owned());
     listing.write(out)?;
     Ok(())
 }

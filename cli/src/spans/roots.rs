@@ -2,15 +2,18 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use anyhow::Result;
 use vtprof_profile::ids::SpanId;
+use vtprof_profile::kind::Kind;
 use vtprof_profile::model::Profile;
 use vtprof_profile::spans::{SpanKind, SpanList, SpanStatus};
 
 use crate::figures::Sum;
 use crate::measure::Reader;
 use crate::tags::{TagKeys, Tags};
+
+use super::columns::{ColumnId, Costs};
 
 /// One local root span.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +25,7 @@ pub struct Root {
     pub name: Option<String>,
     /// When the profile began that `name` is from.
     named_at: i64,
-    pub cost: Sum,
+    pub costs: Costs,
     /// Only for spans of a span file.
     pub ended: Option<Ended>,
 }
@@ -36,17 +39,31 @@ pub struct Ended {
     pub status: SpanStatus,
 }
 
+/// What one sample adds.
+#[derive(Clone, Copy)]
+struct Cost<'a> {
+    column: ColumnId,
+    sum: Sum,
+    state: Option<&'a Arc<str>>,
+}
+
+impl Cost<'_> {
+    fn add_to(self, costs: &mut Costs) {
+        costs.add(self.column, self.sum, self.state);
+    }
+}
+
 /// All local root spans, and the cost that belongs to none.
 #[derive(Debug, Default)]
 pub struct Roots {
     roots: Vec<Root>,
     index: HashMap<String, usize>,
     /// Samples with a name, but no id.
-    pub named_only: HashMap<String, Sum>,
+    pub named_only: HashMap<String, Costs>,
     /// Samples without a tag.
-    pub untagged: Sum,
+    pub untagged: Costs,
     /// All samples.
-    pub whole: Sum,
+    pub whole: Costs,
     /// Spans in span files, local roots or not.
     pub spans_read: u64,
     /// Spans that ended and that the writer left out of its file.
@@ -56,39 +73,50 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// Adds the samples of a profile.
-    pub fn add_profile(&mut self, profile: &Profile, reader: Reader) -> Result<()> {
+    /// Adds the samples of a profile to a column.
+    pub fn add_profile(&mut self, profile: &Profile, column: ColumnId, reader: Reader) {
         let keys = TagKeys::of(profile);
+        let label = Kind::of(profile).and_then(Kind::label);
+        let state_keys = label.map_or_else(Vec::new, |label| profile.strings.find(label));
+        let mut states: HashMap<&str, Arc<str>> = HashMap::new();
         for sample in profile.samples.iter() {
             let sum = reader.sum(&sample);
-            self.whole.add(sum);
+            let state = sample.text(&state_keys).map(|text| {
+                let text = profile.strings.get(text);
+                Arc::clone(states.entry(text).or_insert_with(|| Arc::from(text)))
+            });
+            let cost = Cost {
+                column,
+                sum,
+                state: state.as_ref(),
+            };
+            cost.add_to(&mut self.whole);
             let tags = keys.read(profile, &sample);
-            self.add_sample(&tags, sum, profile.time_nanos);
+            self.add_sample(&tags, cost, profile.time_nanos);
         }
-        Ok(())
     }
 
     /// As if no profile had been read, only span files.
     pub fn forget_profiles(&mut self) {
         (self.named_only, self.untagged, self.whole) = Default::default();
         self.roots.retain_mut(|root| {
-            root.cost = Sum::default();
+            root.costs = Costs::default();
             root.ended.is_some()
         });
         let ids = self.roots.iter().map(|root| root.id.clone());
         self.index = ids.zip(0..).collect();
     }
 
-    fn add_sample(&mut self, tags: &Tags<'_>, sum: Sum, time: i64) {
+    fn add_sample(&mut self, tags: &Tags<'_>, cost: Cost<'_>, time: i64) {
         let Some(id) = tags.root else {
-            match tags.name {
-                Some(name) => self.named_only.entry(name.to_owned()).or_default().add(sum),
-                None => self.untagged.add(sum),
-            }
+            cost.add_to(match tags.name {
+                Some(name) => self.named_only.entry(name.to_owned()).or_default(),
+                None => &mut self.untagged,
+            });
             return;
         };
         let root = self.root(id);
-        root.cost.add(sum);
+        cost.add_to(&mut root.costs);
         if root.trace.is_none() {
             root.trace = tags.trace.map(str::to_owned);
         }
@@ -136,7 +164,7 @@ impl Roots {
                 trace: None,
                 name: None,
                 named_at: 0,
-                cost: Sum::default(),
+                costs: Costs::default(),
                 ended: None,
             });
             self.roots.len() - 1
@@ -154,14 +182,14 @@ impl Roots {
         self.roots.iter().any(|root| root.ended.is_some())
     }
 
-    /// Longest first, then those whose duration is not known, by cost.
-    pub fn slowest_first(&self) -> Vec<&Root> {
+    /// Longest first, then those whose duration is not known, by their cost in the first column.
+    pub fn slowest_first(&self, lead: Option<ColumnId>) -> Vec<&Root> {
         let mut roots: Vec<_> = self.roots.iter().collect();
         roots.sort_by(|a, b| {
             let key = |root: &Root| {
                 Reverse((
                     root.ended.map(|ended| ended.duration_nanos),
-                    root.cost.value,
+                    root.costs.of_lead(lead).value,
                 ))
             };
             key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id))

@@ -308,7 +308,7 @@ impl Session {
             Kind::Cpu => self.period.map_or(0, |period| {
                 u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)
             }),
-            Kind::Alloc | Kind::Blocked => self.options.period(kind).unwrap_or(0),
+            Kind::Alloc | Kind::Live | Kind::Blocked => self.options.period(kind).unwrap_or(0),
         }
     }
 

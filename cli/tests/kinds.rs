@@ -132,7 +132,7 @@ fn without_cpu_the_next_kind_is_shown_and_one_that_is_not_there_is_missed() {
     }
     let refused = run(["top", "x.pb.gz", "--kind", "heap"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("[possible values: cpu, alloc, blocked]"));
+    assert!(stderr(&refused).contains("[possible values: cpu, alloc, live, blocked]"));
 }
 
 #[test]

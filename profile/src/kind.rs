@@ -11,6 +11,8 @@ pub enum Kind {
     Cpu,
     /// Memory allocated.
     Alloc,
+    /// Memory allocated and still in use when the window ended: of a moment, and not of the window.
+    Live,
     /// Time in which a thread waited.
     Blocked,
 }
@@ -31,7 +33,7 @@ const fn value(kind: &'static str, unit: &'static str) -> ValueType<'static> {
 
 impl Kind {
     /// All kinds, in order.
-    pub const ALL: [Kind; 3] = [Kind::Cpu, Kind::Alloc, Kind::Blocked];
+    pub const ALL: [Kind; 4] = [Kind::Cpu, Kind::Alloc, Kind::Live, Kind::Blocked];
 
     const fn row(self) -> Row {
         match self {
@@ -48,6 +50,15 @@ impl Kind {
                 name: "alloc",
                 count: value("alloc_objects", "count"),
                 amount: value("alloc_space", "bytes"),
+                period: value("space", "bytes"),
+                counts_samples: false,
+                label: None,
+            },
+            // As above.
+            Kind::Live => Row {
+                name: "live",
+                count: value("inuse_objects", "count"),
+                amount: value("inuse_space", "bytes"),
                 period: value("space", "bytes"),
                 counts_samples: false,
                 label: None,
@@ -98,6 +109,12 @@ impl Kind {
     #[must_use]
     pub const fn counts_samples(self) -> bool {
         self.row().counts_samples
+    }
+
+    /// Whether a profile is of a moment, the end of its window: then one of several is shown, and they are not added.
+    #[must_use]
+    pub const fn is_of_a_moment(self) -> bool {
+        matches!(self, Kind::Live)
     }
 
     /// Key of the label that only samples of this kind have.
@@ -153,7 +170,7 @@ mod tests {
             assert_eq!(kind.count().unit, "count");
         }
         assert_eq!(Kind::from_name("spans"), None);
-        assert_eq!(Kind::with_sample_type("inuse_space"), None);
+        assert_eq!(Kind::with_sample_type("inuse"), None);
     }
 
     #[test]

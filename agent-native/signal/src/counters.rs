@@ -188,6 +188,26 @@ counters! {
     AllocSpanUnknown => "alloc.untagged_span_unknown",
     /// Stacks of allocations cut at the greatest depth.
     AllocCut => "alloc.truncated_depth",
+    /// Objects of sampled allocations that were followed to see whether they stay in use.
+    LiveTaken => "live.samples",
+    /// Objects not followed, since the queue of allocations was full.
+    LiveQueueFull => "live.dropped_queue_full",
+    /// Objects whose stack found no room; what they stand for is in one named frame.
+    LiveStoreFull => "live.dropped_store_full",
+    /// Objects in use of a window that was thrown away, as sampling was stopped.
+    LiveStopped => "live.dropped_stopped",
+    /// Objects not followed, since the JVM gave no reference.
+    LiveNoReference => "live.dropped_no_reference",
+    /// Objects allocated in a context whose span had ended: left untagged.
+    LiveSpanEnded => "live.untagged_span_ended",
+    /// Objects allocated in a context whose span the agent never saw start, or forgot: left untagged.
+    LiveSpanUnknown => "live.untagged_span_unknown",
+    /// Stacks of allocations of followed objects cut at the greatest depth.
+    LiveCut => "live.truncated_depth",
+    /// Objects followed that were found to be gone.
+    LiveCollected => "live.collected",
+    /// Objects followed no longer, or not from the start, to make room; others stand for them.
+    LiveThinned => "live.thinned",
     /// Samples of waits handed to the drain thread.
     BlockedTaken => "blocked.samples",
     /// Samples of waits lost because their queue was full.

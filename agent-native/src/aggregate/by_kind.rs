@@ -49,6 +49,7 @@ mod tests {
             [
                 (Kind::Cpu, "cpu"),
                 (Kind::Alloc, "alloc"),
+                (Kind::Live, "live"),
                 (Kind::Blocked, "changed")
             ]
         );

@@ -48,6 +48,15 @@ impl Tally {
                 span_unknown: Counter::AllocSpanUnknown,
                 cut: Counter::AllocCut,
             },
+            Kind::Live => Self {
+                taken: Counter::LiveTaken,
+                queue_full: Counter::LiveQueueFull,
+                store_full: Counter::LiveStoreFull,
+                stopped: Counter::LiveStopped,
+                span_ended: Counter::LiveSpanEnded,
+                span_unknown: Counter::LiveSpanUnknown,
+                cut: Counter::LiveCut,
+            },
             Kind::Blocked => Self {
                 taken: Counter::BlockedTaken,
                 queue_full: Counter::BlockedQueueFull,

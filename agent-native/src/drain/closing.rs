@@ -155,7 +155,7 @@ impl Closing {
         for (kind, window) in late.iter() {
             let lost = match kind {
                 Kind::Cpu => window.whole().amount as u64,
-                Kind::Alloc | Kind::Blocked => window.samples(),
+                Kind::Alloc | Kind::Live | Kind::Blocked => window.samples(),
             };
             self.counters.add(Tally::of(kind).stopped, lost);
         }

@@ -71,6 +71,8 @@ pub struct Options {
     pub blocked: Option<Duration>,
     /// Bytes between two samples of allocations, on average, or `None` for off.
     pub alloc: Option<u32>,
+    /// Objects of sampled allocations that are followed at a time, at the most, or `None` for off.
+    pub live: Option<u32>,
     /// Directory of the profiles.
     pub out: PathBuf,
     /// Length of a window.
@@ -103,6 +105,7 @@ impl Default for Options {
             cpu: Some(Duration::from_millis(10)),
             blocked: None,
             alloc: None,
+            live: None,
             out: PathBuf::from("vtprof"),
             every: Duration::from_secs(60),
             flush: Duration::from_secs(5),
@@ -125,7 +128,7 @@ impl Default for Options {
 /// All keys, as a message names them. `config` is taken out before ([`layers`]).
 const KEYS: &[&str] = &[
     "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "every", "flush",
-    "keep", "log", "out", "service", "shim", "signal", "stacks", "stress",
+    "keep", "live", "log", "out", "service", "shim", "signal", "stacks", "stress",
 ];
 
 impl Options {
@@ -135,6 +138,8 @@ impl Options {
         match kind {
             Kind::Cpu => self.cpu.map(nanos),
             Kind::Alloc => self.alloc.map(u64::from),
+            // Of the same samples.
+            Kind::Live => self.live.and(self.alloc).map(u64::from),
             Kind::Blocked => self.blocked.map(nanos),
         }
     }
@@ -155,6 +160,7 @@ impl Options {
             "cpu" => value::period(text).map(|v| self.cpu = v),
             "blocked" => value::wait(text).map(|v| self.blocked = v),
             "alloc" => value::interval(text).map(|v| self.alloc = v),
+            "live" => value::objects(text).map(|v| self.live = v),
             "out" => value::path(text).map(|v| self.out = v),
             "every" => value::between(text, Duration::from_secs(1), Duration::from_secs(24 * 3600))
                 .map(|v| self.every = v),
@@ -244,6 +250,12 @@ mod tests {
             applied("alloc", "512k").unwrap().period(Kind::Alloc),
             Some(524_288)
         );
+        let mut live = applied("live", "16k").unwrap();
+        assert_eq!(live.live, Some(16_384));
+        assert_eq!(live.period(Kind::Live), None, "nothing to follow");
+        live.alloc = Some(65_536);
+        assert_eq!(live.period(Kind::Live), Some(65_536));
+        assert_eq!(applied("live", "off").unwrap().live, None);
         assert_eq!(applied("out", "/x/y").unwrap().out, PathBuf::from("/x/y"));
         assert_eq!(
             applied("every", "5m").unwrap().every,

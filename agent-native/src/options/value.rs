@@ -153,6 +153,26 @@ pub fn interval(text: &str) -> Result<Option<u32>> {
         .ok_or_else(|| "a size from 16k to 1g, such as 512k, or off".to_owned())
 }
 
+/// `16k` or `off`: objects that are followed at a time. Each takes some 150 bytes, and time of each collection.
+pub fn objects(text: &str) -> Result<Option<u32>> {
+    const MOST: u32 = 1 << 20;
+    if text == "off" {
+        return Ok(None);
+    }
+    let (number, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(thousands) => (thousands, 1 << 10),
+        None => text
+            .strip_suffix(['m', 'M'])
+            .map_or((text, 1), |millions| (millions, 1 << 20)),
+    };
+    let count = number.parse::<u32>().ok();
+    count
+        .and_then(|count| count.checked_mul(factor))
+        .filter(|count| (1..=MOST).contains(count))
+        .map(Some)
+        .ok_or_else(|| "a number of objects from 1 to 1m, such as 16k, or off".to_owned())
+}
+
 fn bytes(text: &str) -> Option<u64> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
@@ -339,6 +359,19 @@ mod tests {
             "10ms",
         ] {
             assert!(interval(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn objects_are_counted_from_one_to_a_million() {
+        assert_eq!(objects("off"), Ok(None));
+        for (text, count) in [("1", 1), ("999", 999), ("16k", 16_384), ("1m", 1 << 20)] {
+            assert_eq!(objects(text), Ok(Some(count)), "{text}");
+        }
+        for bad in [
+            "0", "0k", "2m", "1025k", "1048577", "4096m", "on", "", "k", "-1", "16kib", "1.5k",
+        ] {
+            assert!(objects(bad).is_err(), "{bad}");
         }
     }
 

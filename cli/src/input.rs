@@ -1,6 +1,6 @@
 //! From paths to read files, one at a time, so that a folder of windows need not fit in memory.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use vtprof_profile::content::Content;
 use vtprof_profile::gzip::{self, ReadError};
+use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{ModelError, Profile};
 use vtprof_profile::spans::{self, SpanList};
 
@@ -37,11 +38,20 @@ enum Source {
     Found(PathBuf),
 }
 
-/// Reads all inputs in order and hands each to `take`.
+/// The last profile of a moment that one process wrote.
+struct Moment {
+    name: String,
+    profile: Box<Profile>,
+    is_named: bool,
+}
+
+/// Reads all inputs in order and hands each to `take`. Profiles of a moment come last, of each process the latest: the
+/// others are of the same objects.
 ///
 /// # Errors
 /// The first file that cannot be read or that `take` refuses, with its name.
 pub fn read_all(args: &InputArgs, mut take: impl FnMut(Loaded) -> Result<()>) -> Result<()> {
+    let mut moments: BTreeMap<String, Moment> = BTreeMap::new();
     for source in sources(&args.files)? {
         let (name, bytes) = match &source {
             Source::Stdin => (
@@ -67,9 +77,43 @@ pub fn read_all(args: &InputArgs, mut take: impl FnMut(Loaded) -> Result<()>) ->
                 (name, bytes)
             }
         };
-        decode(&bytes, &name).and_then(&mut take).context(name)?;
+        match decode(&bytes, &name) {
+            Ok(Loaded::Profile(profile)) if series(&profile, &name).is_some() => {
+                let series = series(&profile, &name).unwrap_or_default();
+                let moment = Moment {
+                    name,
+                    profile,
+                    is_named: matches!(source, Source::Named(_)),
+                };
+                keep_latest(&mut moments, series, moment);
+            }
+            loaded => loaded.and_then(&mut take).context(name)?,
+        }
+    }
+    for moment in moments.into_values() {
+        take(Loaded::Profile(moment.profile)).context(moment.name)?;
     }
     Ok(())
+}
+
+/// Which process a profile of a moment is of, by the name that the agent gives its file, if it is one.
+fn series(profile: &Profile, name: &str) -> Option<String> {
+    let kind = Kind::of(profile).filter(|kind| kind.is_of_a_moment())?;
+    let before = name.rsplit_once(&format!("-{}-", kind.name()));
+    Some(before.map_or(name, |(process, _)| process).to_owned())
+}
+
+fn keep_latest(moments: &mut BTreeMap<String, Moment>, series: String, moment: Moment) {
+    let left_out = match moments.get(&series) {
+        Some(known) if known.profile.time_nanos > moment.profile.time_nanos => Some(moment),
+        _ => moments.insert(series, moment),
+    };
+    if let Some(moment) = left_out.filter(|moment| moment.is_named) {
+        note(&format!(
+            "{}: left out, what is in use later is shown and not both added",
+            moment.name
+        ));
+    }
 }
 
 /// A file without a byte is no list of no spans: a crash of the machine has left it.

@@ -183,7 +183,7 @@ impl Session {
                 Bounds::DEFAULT,
                 &COUNTERS,
             ),
-            allocations: Allocations::new(options.alloc),
+            allocations: Allocations::new(options.alloc, options.followed().is_some()),
             strategy: Mutex::new(Arc::from(strategy)),
             late,
             has_final_thread_ids: prepared.jvm.has_final_thread_ids(),

@@ -167,6 +167,7 @@ unsafe fn prepare_first(
         capabilities.push(Capability::SupportVirtualThreads);
     }
     jvmti.add_capabilities(&capabilities)?;
+    let is_alone = options.alloc.is_none();
     if let Some(interval) = options.alloc
         && let Err(error) = allocations::prepare(jvmti, interval)
     {
@@ -174,6 +175,11 @@ unsafe fn prepare_first(
             "alloc={interval}: allocations are not profiled, this JVM does not let them be sampled ({error}): leave the option out"
         ));
         options.alloc = None;
+    }
+    if options.live.is_some() && options.alloc.is_none() && is_alone {
+        log::warn(
+            "live= does nothing without alloc=: objects in use are those of sampled allocations; give alloc=512k beside it",
+        );
     }
     let jar = if options.shim { extension::jar() } else { None };
     if options.shim && jar.is_none() {

@@ -321,6 +321,7 @@ mod tests {
                 state: None,
                 is_cut,
             },
+            object: None,
             frames: methods
                 .iter()
                 .map(|method| CallFrame {

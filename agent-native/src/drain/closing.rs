@@ -78,6 +78,7 @@ impl Closing {
     /// Writes the window's files and begins the next.
     pub fn close(&mut self, session: &Session, recorder: &mut Recorder, jni: Jni) {
         let late_ns = recorder.late_ns(self.start_ns);
+        recorder.settle(&jni);
         let windows = recorder.next_windows();
         let next = Self::begin(session);
         let when = Span {
@@ -231,11 +232,11 @@ fn write_profiles(
     files: WindowFiles<'_>,
 ) -> Result<(), String> {
     let full = recorder.symbolizer.named(STORE_FULL);
-    let name_of = |root| {
-        names
-            .get(&root)
-            .map_or_else(|| recorder.names.get(root), Arc::clone)
-    };
+    let now = |root| names.get(&root).map(Arc::clone);
+    if let Some(followed) = &mut recorder.followed {
+        followed.remember(|root| now(root).or_else(|| recorder.names.find(root)));
+    }
+    let name_of = |root| recorder.root_name(root, now);
     files.write(windows, |kind| session.period_of(kind), &full, name_of)
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`ending`] | how the thread is told to pause, go on and finish, and tells that it has |
 //! | [`recorder`] | from records of the ring, and samples of events, to sums of a window |
+//! | [`followed`] | objects of sampled allocations, followed until they are gone |
 //! | [`closing`] | from a window to its files |
 //! | [`leftovers`] | records that threads leave behind |
 //!
@@ -12,6 +13,7 @@
 
 pub mod closing;
 pub mod ending;
+pub mod followed;
 pub mod leftovers;
 pub mod recorder;
 
@@ -96,6 +98,7 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
         &session.events,
         &session.event_samples,
         &session.redefinitions,
+        session.options.followed(),
     );
     let mut closing = Closing::first(session);
     let mut next_scan = Instant::now();

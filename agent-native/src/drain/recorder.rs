@@ -16,6 +16,8 @@ use crate::aggregate::frames;
 use crate::aggregate::tally::Tally;
 use crate::aggregate::weight::Weight;
 use crate::aggregate::window::{Bounds, Kept, Window};
+use crate::drain::followed::{Followed, Origin};
+use crate::events::object::Objects;
 use crate::events::queue::EventSamples;
 use crate::events::sample::EventSample;
 use crate::events::state::State;
@@ -23,7 +25,7 @@ use crate::jvm::redefinitions::Redefinitions;
 use crate::spans::book::{SpanBook, Verdict};
 use crate::spans::ended::{self, EndedSpans};
 use crate::spans::event::{SpanEvent, SpanEvents};
-use crate::spans::names::RootNames;
+use crate::spans::names::{RootNames, UNKNOWN};
 use crate::symbolize::symbolizer::{MethodSource, Symbolizer};
 use crate::threads::registry::Registry;
 
@@ -49,6 +51,8 @@ pub struct Recorder {
     pub names: RootNames,
     /// Ended spans of this window.
     pub ended: EndedSpans,
+    /// Objects of allocations, where they are followed.
+    pub followed: Option<Followed>,
     /// The sums.
     windows: ByKind<Window>,
     /// When the oldest sample in them was taken, ns of CLOCK_MONOTONIC; `u64::MAX` without one.
@@ -62,12 +66,14 @@ pub struct Recorder {
 }
 
 impl Recorder {
+    /// `followed`: how many objects are followed, where any are.
     pub fn new(
         shared: &'static Shared,
         registry: &'static Registry,
         events: &'static SpanEvents,
         event_samples: &'static EventSamples,
         redefinitions: &'static Redefinitions,
+        followed: Option<usize>,
     ) -> Self {
         Self {
             shared,
@@ -80,6 +86,7 @@ impl Recorder {
             book: SpanBook::default(),
             names: RootNames::default(),
             ended: EndedSpans::new(ended::BOUND),
+            followed: followed.map(|bound| Followed::new(bound, shared.counters)),
             windows: new_windows(),
             oldest_ns: u64::MAX,
             words: Vec::new(),
@@ -90,7 +97,7 @@ impl Recorder {
     }
 
     /// Empties the ring, and the queues of samples of events.
-    pub fn drain(&mut self, source: &impl MethodSource) {
+    pub fn drain(&mut self, source: &(impl MethodSource + Objects)) {
         let resting = self.registry.begin_drain();
         // Of each kind as many as can have been there when this began, so that events that keep coming do not
         // hold the window up.
@@ -224,8 +231,9 @@ impl Recorder {
         }
     }
 
-    fn book_events(&mut self, source: &impl MethodSource) {
-        for sample in self.batch.drain(..) {
+    fn book_events(&mut self, source: &(impl MethodSource + Objects)) {
+        for mut sample in self.batch.drain(..) {
+            let object = sample.object.take();
             let head = &sample.head;
             let tally = Tally::of(head.kind);
             let tag = checked_tag(&self.book, self.counters, tally, head.tag, head.time_ns);
@@ -247,7 +255,38 @@ impl Recorder {
             if window.add(&self.locations, &thread, tag, state, head.weight) == Kept::Folded {
                 self.counters.add(tally.store_full, 1);
             }
+            let Some(object) = object else { continue };
+            let Some(followed) = &mut self.followed else {
+                source.let_go(object);
+                continue;
+            };
+            let live = Tally::of(Kind::Live);
+            checked_tag(&self.book, self.counters, live, head.tag, head.time_ns);
+            self.counters.add(live.cut, u64::from(head.is_cut));
+            let origin = Origin {
+                stack: &self.locations,
+                thread: &thread,
+                tag,
+                weight: head.weight,
+            };
+            followed.follow(object, origin, source);
         }
+    }
+
+    /// The windows are about to close: adds what is in use to that of [`Kind::Live`].
+    pub fn settle(&mut self, jvm: &impl Objects) {
+        if let Some(followed) = &mut self.followed {
+            followed.settle(&mut self.windows[Kind::Live], jvm);
+        }
+    }
+
+    /// The name of a local root, as far as it is known: `now` knows those of open ones.
+    pub fn root_name(&self, root: u64, now: impl Fn(u64) -> Option<Arc<str>>) -> Arc<str> {
+        let remembered = || self.followed.as_ref()?.name(root).map(Arc::clone);
+        now(root)
+            .or_else(|| self.names.find(root))
+            .or_else(remembered)
+            .unwrap_or_else(|| Arc::from(UNKNOWN))
     }
 
     /// Whether a span is open now, as far as the reports have been read.

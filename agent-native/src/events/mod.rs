@@ -4,11 +4,13 @@
 //! | module | noun |
 //! |---|---|
 //! | [`sample`] | one sample |
+//! | [`object`] | the object of a sampled allocation, where it is followed |
 //! | [`queue`] | how it gets from the thread that took it to the drain |
 //! | [`chance`] | which waits are sampled, and what each then stands for |
 //! | [`state`] | what a thread was blocked in, told from its stack |
 
 pub mod chance;
+pub mod object;
 pub mod queue;
 pub mod sample;
 pub mod state;

@@ -12,6 +12,7 @@ use vtprof_profile::kind::Kind;
 use vtprof_signal::counters::Counters;
 use vtprof_signal::walk::CallFrame;
 
+use super::object::ObjectRef;
 use super::sample::{EventHead, EventSample};
 use crate::aggregate::by_kind::ByKind;
 use crate::aggregate::tally::Tally;
@@ -50,7 +51,7 @@ impl EventSamples {
     /// Queues for the kinds that are on.
     pub fn new(is_on: impl Fn(Kind) -> bool, bounds: Bounds, counters: &'static Counters) -> Self {
         let lane = |kind| {
-            (kind != Kind::Cpu && is_on(kind)).then(|| Lane {
+            (has_samples(kind) && is_on(kind)).then(|| Lane {
                 queue: ArrayQueue::new(bounds.samples),
                 frames: AtomicUsize::new(0),
             })
@@ -65,28 +66,31 @@ impl EventSamples {
     /// Adds a sample; from any thread. Takes no lock, and memory for the frames only where there is room. A kind
     /// that is off has none.
     pub fn push(&self, head: EventHead, frames: impl ExactSizeIterator<Item = CallFrame>) {
+        // No object goes in, so none comes back.
+        let _none = self.push_object(head, || None, frames);
+    }
+
+    /// As [`EventSamples::push`], of a sample whose object is to be followed. `refer` is called where there is room;
+    /// what it has given is returned where there was none after all, and is the caller's to give back.
+    #[must_use]
+    pub fn push_object(
+        &self,
+        head: EventHead,
+        refer: impl FnOnce() -> Option<ObjectRef>,
+        frames: impl ExactSizeIterator<Item = CallFrame>,
+    ) -> Option<ObjectRef> {
         let tally = Tally::of(head.kind);
-        let is_taken = self.lanes[head.kind].as_ref().is_some_and(|lane| {
-            let size = size(&head, frames.len());
-            if lane.queue.is_full() || !lane.reserve(size, self.bounds.frames) {
-                return false;
-            }
-            let sample = EventSample {
-                head,
-                frames: frames.collect(),
-            };
-            let pushed = lane.queue.push(sample).is_ok();
-            if !pushed {
-                lane.frames.fetch_sub(size, Ordering::Relaxed);
-            }
-            pushed
-        });
-        let counter = if is_taken {
+        let pushed = match &self.lanes[head.kind] {
+            Some(lane) => lane.push(head, refer, frames, self.bounds.frames),
+            None => Err(None),
+        };
+        let counter = if pushed.is_ok() {
             tally.taken
         } else {
             tally.queue_full
         };
         self.counters.add(counter, 1);
+        pushed.err().flatten()
     }
 
     /// Takes the oldest sample of a kind.
@@ -104,7 +108,36 @@ impl EventSamples {
     }
 }
 
+/// Whether samples of the kind come through a queue: those of CPU time come through the ring, and objects in use are
+/// those of allocations.
+fn has_samples(kind: Kind) -> bool {
+    !matches!(kind, Kind::Cpu | Kind::Live)
+}
+
 impl Lane {
+    /// Adds a sample, if there is room; else returns the object that it would have had.
+    fn push(
+        &self,
+        head: EventHead,
+        refer: impl FnOnce() -> Option<ObjectRef>,
+        frames: impl ExactSizeIterator<Item = CallFrame>,
+        bound: usize,
+    ) -> Result<(), Option<ObjectRef>> {
+        let size = size(&head, frames.len());
+        if self.queue.is_full() || !self.reserve(size, bound) {
+            return Err(None);
+        }
+        let sample = EventSample {
+            head,
+            object: refer(),
+            frames: frames.collect(),
+        };
+        self.queue.push(sample).map_err(|sample| {
+            self.frames.fetch_sub(size, Ordering::Relaxed);
+            sample.object
+        })
+    }
+
     /// Takes room for that many frames, if there is.
     fn reserve(&self, frames: usize, bound: usize) -> bool {
         let taken = self

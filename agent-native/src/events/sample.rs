@@ -7,6 +7,7 @@ use vtprof_signal::cookie::Cookie;
 use vtprof_signal::tag::Tag;
 use vtprof_signal::walk::CallFrame;
 
+use super::object::ObjectRef;
 use crate::aggregate::weight::Weight;
 
 /// All of a sample but its frames.
@@ -34,9 +35,11 @@ pub struct EventHead {
 }
 
 /// A sample.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct EventSample {
     pub head: EventHead,
+    /// The object that was allocated, where it is to be followed.
+    pub object: Option<ObjectRef>,
     /// Youngest first: method id and bytecode index, negative where there is none. The ids are JVMTI's own (of
     /// `GetStackTrace`), but by the time they are read their class may be gone: they are named as those of
     /// AsyncGetCallTrace are.

@@ -8,9 +8,9 @@
 //! It costs no more than some interval of each such thread.
 //!
 //! The callback runs wherever Java or the VM allocates. None of its calls allocates in the Java heap (own stack,
-//! signature of a class, a field), so it is not entered again, and none looks at exceptions. Its one lock is the
-//! registry's, once for an OS thread older than the agent; who holds that waits for no other thread and allocates
-//! nothing in the Java heap.
+//! signature of a class, a field, a weak reference where objects are followed), so it is not entered again, and none
+//! looks at exceptions. Its one lock is the registry's, once for an OS thread older than the agent; who holds that
+//! waits for no other thread and allocates nothing in the Java heap.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,6 +47,8 @@ thread_local! {
 pub struct Allocations {
     /// Bytes between two samples, on average; `None` where they are off.
     interval: Option<u32>,
+    /// Whether the objects are followed, for [`Kind::Live`].
+    follows: bool,
     /// The run that goes on. Relaxed: a thread that learns late of it leaves out a sample, or takes one more, which
     /// the drain counts as come while stopped.
     run: AtomicU32,
@@ -66,9 +68,10 @@ pub fn prepare(jvmti: Jvmti, interval: u32) -> Result<()> {
 
 impl Allocations {
     /// Nothing is sampled yet.
-    pub fn new(interval: Option<u32>) -> Self {
+    pub fn new(interval: Option<u32>, follows: bool) -> Self {
         Self {
             interval,
+            follows,
             run: AtomicU32::new(Run::NONE.0),
             begun: AtomicU32::new(0),
         }
@@ -118,7 +121,7 @@ pub extern "C" fn on_sampled(
     _jvmti: *mut jvmtiEnv,
     env: *mut JNIEnv,
     thread: jobject,
-    _object: jobject,
+    object: jobject,
     class: jclass,
     size: jlong,
 ) {
@@ -128,7 +131,16 @@ pub extern "C" fn on_sampled(
     // SAFETY: JVMTI passes the calling thread's own environment to its callbacks.
     let jni = unsafe { Jni::new(env) };
     if catch_unwind(AssertUnwindSafe(|| {
-        sample(session, jni, thread, class, size);
+        sample(
+            session,
+            jni,
+            thread,
+            Allocated {
+                object,
+                class,
+                size,
+            },
+        );
     }))
     .is_err()
     {
@@ -136,7 +148,15 @@ pub extern "C" fn on_sampled(
     }
 }
 
-fn sample(session: &Session, jni: Jni, thread: jobject, class: jclass, size: jlong) {
+/// What the event says of the object.
+#[derive(Clone, Copy)]
+struct Allocated {
+    object: jobject,
+    class: jclass,
+    size: jlong,
+}
+
+fn sample(session: &Session, jni: Jni, thread: jobject, allocated: Allocated) {
     let run = session.allocations.run();
     let Some(interval) = session.allocations.interval.filter(|_| run != Run::NONE) else {
         return;
@@ -150,11 +170,12 @@ fn sample(session: &Session, jni: Jni, thread: jobject, class: jclass, size: jlo
     let taken = (!thread.is_null()).then(|| {
         let event = capture::Event {
             kind: Kind::Alloc,
-            weight: Weight::of_object(size.cast_unsigned(), interval),
-            leaf_class: Some(Arc::from(session.jvmti.class_signature(class)?)),
+            weight: Weight::of_object(allocated.size.cast_unsigned(), interval),
+            leaf_class: Some(Arc::from(session.jvmti.class_signature(allocated.class)?)),
             state: None,
         };
-        capture::take(session, jni, thread, event)
+        let followed = session.allocations.follows.then_some(allocated.object);
+        capture::take_following(session, jni, thread, event, followed)
     });
     if !matches!(taken, Some(Ok(()))) {
         counters.add(Counter::AllocNoStack, 1);

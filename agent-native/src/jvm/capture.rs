@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jni_sys::jobject;
 use vtprof_profile::kind::Kind;
 use vtprof_signal::context_table::Lookup;
+use vtprof_signal::counters::Counter;
 use vtprof_signal::handler::now_ns;
 use vtprof_signal::scratch::DEPTH;
 use vtprof_signal::tag::Tag;
@@ -18,7 +19,9 @@ use super::bindings::jvmtiFrameInfo;
 use super::identity;
 use super::jni::Jni;
 use super::jvmti::Result;
+use crate::aggregate::tally::Tally;
 use crate::aggregate::weight::Weight;
+use crate::events::object::{ObjectRef, Objects};
 use crate::events::sample::EventHead;
 use crate::session::Session;
 
@@ -44,6 +47,20 @@ pub struct Event {
 /// # Errors
 /// JVMTI's, where it gives no stack; nothing is handed on then.
 pub fn take(session: &Session, jni: Jni, thread: jobject, event: Event) -> Result<()> {
+    take_following(session, jni, thread, event, None)
+}
+
+/// As [`take`]; the drain follows `object` from then on, if there is one.
+///
+/// # Errors
+/// As those of [`take`].
+pub fn take_following(
+    session: &Session,
+    jni: Jni,
+    thread: jobject,
+    event: Event,
+    object: Option<jobject>,
+) -> Result<()> {
     let mut frames: [jvmtiFrameInfo; ASKED] = std::array::from_fn(|_| jvmtiFrameInfo::default());
     let count = session.jvmti.own_stack(thread, &mut frames)?;
     let time_ns = now_ns();
@@ -64,7 +81,28 @@ pub fn take(session: &Session, jni: Jni, thread: jobject, event: Event) -> Resul
         is_cut: count > DEPTH,
     };
     let kept = frames.get(..count.min(DEPTH)).unwrap_or_default();
-    session.event_samples.push(head, kept.iter().map(frame));
+    let kept = kept.iter().map(frame);
+    let Some(object) = object else {
+        session.event_samples.push(head, kept);
+        return Ok(());
+    };
+    let counters = session.shared.counters;
+    let mut is_full = true;
+    let refer = || {
+        is_full = false;
+        let reference = jni.weak_ref_in_callback(object);
+        if reference.is_none() {
+            counters.add(Counter::LiveNoReference, 1);
+        }
+        reference.map(|reference| ObjectRef::new(reference as usize))
+    };
+    let refused = session.event_samples.push_object(head, refer, kept);
+    if is_full || refused.is_some() {
+        counters.add(Tally::of(Kind::Live).queue_full, 1);
+    }
+    if let Some(reference) = refused {
+        jni.let_go(reference);
+    }
     Ok(())
 }
 

@@ -215,6 +215,18 @@ impl Jni {
         self.not_null(call!(self, NewWeakGlobalRef, object), "weak reference")
     }
 
+    /// The same in a callback, where a pending exception would be the application's: none is looked for. `None` where the
+    /// JVM has no memory for it.
+    pub fn weak_ref_in_callback(self, object: jobject) -> Option<jobject> {
+        let weak = call!(self, NewWeakGlobalRef, object);
+        if weak.is_null() {
+            // That of the call itself.
+            call!(self, ExceptionClear);
+            return None;
+        }
+        Some(weak)
+    }
+
     /// A local reference to what a weak one refers to; `None` when it is gone.
     pub fn local_ref(self, weak: jobject) -> Option<jobject> {
         let local = call!(self, NewLocalRef, weak);

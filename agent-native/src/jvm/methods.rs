@@ -3,13 +3,14 @@
 //! A jmethodID is passed back to the JVM and never looked into; and only one that the JVM gave for a class that
 //! is still there, and stays there meanwhile ([`super::classes`]).
 
-use jni_sys::{jclass, jmethodID};
+use jni_sys::{jclass, jmethodID, jobject};
 
 use super::classes::Classes;
 use super::jni::Jni;
 use super::jvmti::Jvmti;
 use super::redefinitions::Redefinitions;
 use super::stubs::KnownStubs;
+use crate::events::object::{ObjectRef, Objects};
 use crate::symbolize::symbolizer::{MethodDescription, MethodSource};
 
 /// Asks the JVM; on the thread `jni` belongs to.
@@ -53,6 +54,26 @@ impl MethodSource for JvmMethods {
 
     fn is_changing(&self, method: u64) -> bool {
         self.redefinitions.concern(method)
+    }
+}
+
+impl Objects for JvmMethods {
+    fn is_gone(&self, object: &ObjectRef) -> bool {
+        self.jni.is_gone(object)
+    }
+
+    fn let_go(&self, object: ObjectRef) {
+        self.jni.let_go(object);
+    }
+}
+
+impl Objects for Jni {
+    fn is_gone(&self, object: &ObjectRef) -> bool {
+        self.is_cleared(object.address() as jobject)
+    }
+
+    fn let_go(&self, object: ObjectRef) {
+        self.delete_weak(object.address() as jobject);
     }
 }
 

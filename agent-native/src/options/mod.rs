@@ -144,6 +144,15 @@ impl Options {
         }
     }
 
+    /// Objects that are followed at a time, at the most, where any are.
+    #[must_use]
+    pub fn followed(&self) -> Option<usize> {
+        self.live.and_then(|count| {
+            self.alloc?;
+            usize::try_from(count).ok()
+        })
+    }
+
     /// Whether samples are taken by signals: of CPU time. Those of events are taken by the threads they are of, and
     /// need neither signals nor a look at who runs where.
     #[must_use]

@@ -31,7 +31,7 @@ fn a_root_that_ends_while_names_are_asked_for_has_its_last_name_and_is_a_span_of
     };
     let asked = root_names(&mut bench.recorder, &windows, ask);
     assert_eq!(asked, HashMap::from([(7, Arc::from("GET /open"))]));
-    let name = |recorder: &Recorder, root| recorder.names.get(root).to_string();
+    let name = |recorder: &Recorder, root| recorder.root_name(root, |_| None).to_string();
     assert_eq!(name(&bench.recorder, 5), "GET /before");
     assert_eq!(name(&bench.recorder, 6), "GET /meanwhile");
 

@@ -18,6 +18,7 @@ use vtprof_signal::walk::{CallFrame, CallTrace, Failure};
 
 use super::*;
 use crate::aggregate::window::STORE_FULL;
+use crate::events::object::ObjectRef;
 use crate::events::queue;
 use crate::events::sample::EventHead;
 use crate::symbolize::symbolizer::{Function, MethodDescription};
@@ -43,6 +44,17 @@ impl MethodSource for Names {
         false
     }
 }
+
+impl Objects for Names {
+    fn is_gone(&self, object: &ObjectRef) -> bool {
+        object.address() == GONE
+    }
+
+    fn let_go(&self, _: ObjectRef) {}
+}
+
+/// Address of an object that nobody uses.
+const GONE: usize = 8;
 
 unsafe extern "C" fn no_walk(_: *mut CallTrace, _: i32, _: *mut c_void) {}
 
@@ -93,7 +105,7 @@ pub fn bench() -> Bench {
         registry,
         spans,
         samples,
-        recorder: Recorder::new(shared, registry, spans, samples, redefinitions),
+        recorder: Recorder::new(shared, registry, spans, samples, redefinitions, Some(100)),
     }
 }
 
@@ -399,4 +411,52 @@ fn a_window_says_by_how_much_its_oldest_sample_came_late_and_the_next_begins_ane
     assert_eq!(bench.recorder.late_ns(before), 0);
     bench.recorder.next_windows();
     assert_eq!(bench.recorder.late_ns(before + 10_000_000_000), 0);
+}
+
+#[test]
+fn the_object_of_an_allocation_is_followed_under_its_checked_tag_and_in_use_until_it_is_gone() {
+    let mut bench = bench();
+    bench.spans.push(started(5));
+    let followed = |address, tag| {
+        let head = EventHead {
+            leaf_class: Some(Arc::from("[B")),
+            ..head(Kind::Alloc, tag)
+        };
+        let frames = [CallFrame { bci: 6, method: 2 }];
+        let object = || Some(ObjectRef::new(address));
+        let refused = bench.samples.push_object(head, object, frames.into_iter());
+        assert_eq!(refused, None);
+    };
+    followed(16, tag(5));
+    followed(24, tag(6));
+    followed(GONE, tag(5));
+    bench.recorder.drain(&Names);
+    let in_use = |tag| {
+        let weight = Weight {
+            count: 1.5,
+            amount: 1000.25,
+        };
+        (
+            "byte[]:0 < Shop.m2:11".into(),
+            "?".into(),
+            tag,
+            None,
+            weight,
+        )
+    };
+    for allocations in [3, 0] {
+        bench.recorder.settle(&Names);
+        let windows = bench.recorder.next_windows();
+        assert_eq!(windows[Kind::Alloc].samples(), allocations);
+        // The span of one is not known.
+        assert_eq!(rows(&windows[Kind::Live]), [in_use(0), in_use(5)]);
+    }
+    let counts = bench.counts([
+        Counter::LiveTaken,
+        Counter::LiveCollected,
+        Counter::LiveSpanUnknown,
+        Counter::AllocSpanUnknown,
+        Counter::LiveSpanEnded,
+    ]);
+    assert_eq!(counts, [3, 1, 1, 1, 0]);
 }

@@ -46,6 +46,7 @@ fn samples_come_out_as_they_went_in_and_in_order() {
     let out = popped(&queues, Kind::Alloc);
     let expected = |time| EventSample {
         head: head(Kind::Alloc, time),
+        object: None,
         frames: frames(2).collect(),
     };
     assert_eq!(out, [expected(1), expected(2), expected(3)]);
@@ -157,4 +158,36 @@ fn threads_that_push_at_once_lose_nothing_that_is_not_counted_and_never_pass_the
     assert!(most <= FRAMES, "{most}");
     let lane = queues.lanes[Kind::Alloc].as_ref().unwrap();
     assert_eq!(lane.frames.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn an_object_goes_with_its_sample_and_comes_back_where_there_is_no_room() {
+    let (queues, counters) = queues(2, 100);
+    let push = |address| {
+        let object = || Some(ObjectRef::new(address));
+        queues.push_object(head(Kind::Alloc, 1), object, frames(1))
+    };
+    assert_eq!([push(8), push(16)], [None, None]);
+    // Where the queue is seen to be full, no reference is made at all.
+    let made = queues.push_object(head(Kind::Alloc, 1), || unreachable!(), frames(1));
+    assert_eq!(made, None);
+    let out: Vec<_> = popped(&queues, Kind::Alloc)
+        .into_iter()
+        .map(|sample| sample.object)
+        .collect();
+    assert_eq!(out, [Some(ObjectRef::new(8)), Some(ObjectRef::new(16))]);
+    assert_eq!(counters.get(Counter::AllocTaken), 2);
+    assert_eq!(counters.get(Counter::AllocQueueFull), 1);
+    // It filled up between the look and the push.
+    let raced = queues.push_object(
+        head(Kind::Alloc, 1),
+        || {
+            for time in 0..2 {
+                queues.push(head(Kind::Alloc, time), frames(1));
+            }
+            Some(ObjectRef::new(24))
+        },
+        frames(1),
+    );
+    assert_eq!(raced, Some(ObjectRef::new(24)));
 }

@@ -16,6 +16,7 @@ public final class Truth {
   private static final Map<String, Supplier<Scenario>> SCENARIOS = new TreeMap<>(Map.ofEntries(
       Map.entry("mix", Mix::new),
       Map.entry("allocation", Allocation::new),
+      Map.entry("retention", Retention::new),
       Map.entry("storm", Storm::new),
       Map.entry("crowd", Crowd::new),
       Map.entry("fan-out", FanOut::new),

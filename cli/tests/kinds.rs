@@ -99,6 +99,22 @@ fn another_kind_is_shown_by_its_name_or_by_one_of_its_sample_types() {
 }
 
 #[test]
+fn a_wait_for_a_lock_is_shown_by_who_waited_or_by_who_had_it() {
+    let folder = Folder::new();
+    write(&folder, Kind::Lock, [3, 70_000_000], "Shop.order", A);
+    write(&folder, Kind::LockOwner, [2, 60_000_000], "Shop.report", B);
+    for (args, expected) in [
+        (["--kind", "lock"], ("Shop.order", 70_000_000)),
+        (["--kind", "lock_owner"], ("Shop.report", 60_000_000)),
+        (["--sample-type", "contentions"], ("Shop.order", 3)),
+        (["--sample-type", "owner_contentions"], ("Shop.report", 2)),
+    ] {
+        let top = answer("top", &folder, &args);
+        assert_eq!(rows(&top), [expected], "{args:?}");
+    }
+}
+
+#[test]
 fn roots_of_another_kind_are_no_rows() {
     let folder = service();
     for (kind, root, other, value) in [("cpu", A, B, 5 * PERIOD), ("alloc", B, A, 3 << 20)] {
@@ -132,7 +148,8 @@ fn without_cpu_the_next_kind_is_shown_and_one_that_is_not_there_is_missed() {
     }
     let refused = run(["top", "x.pb.gz", "--kind", "heap"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("[possible values: cpu, alloc, live, blocked]"));
+    let names = Kind::ALL.map(Kind::name).join(", ");
+    assert!(stderr(&refused).contains(&format!("[possible values: {names}]")));
 }
 
 #[test]

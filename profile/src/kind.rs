@@ -15,6 +15,10 @@ pub enum Kind {
     Live,
     /// Time in which a thread waited.
     Blocked,
+    /// Time in which a thread waited for a lock, by the stack that waited.
+    Lock,
+    /// The same time, by the stack of whoever had the lock.
+    LockOwner,
 }
 
 /// What there is to know of a kind.
@@ -33,7 +37,14 @@ const fn value(kind: &'static str, unit: &'static str) -> ValueType<'static> {
 
 impl Kind {
     /// All kinds, in order.
-    pub const ALL: [Kind; 4] = [Kind::Cpu, Kind::Alloc, Kind::Live, Kind::Blocked];
+    pub const ALL: [Kind; 6] = [
+        Kind::Cpu,
+        Kind::Alloc,
+        Kind::Live,
+        Kind::Blocked,
+        Kind::Lock,
+        Kind::LockOwner,
+    ];
 
     const fn row(self) -> Row {
         match self {
@@ -70,6 +81,23 @@ impl Kind {
                 period: value("blocked", "nanoseconds"),
                 counts_samples: false,
                 label: Some("state"),
+            },
+            // The names that Go's mutex profiles have.
+            Kind::Lock => Row {
+                name: "lock",
+                count: value("contentions", "count"),
+                amount: value("delay", "nanoseconds"),
+                period: value("delay", "nanoseconds"),
+                counts_samples: false,
+                label: None,
+            },
+            Kind::LockOwner => Row {
+                name: "lock_owner",
+                count: value("owner_contentions", "count"),
+                amount: value("owner_delay", "nanoseconds"),
+                period: value("owner_delay", "nanoseconds"),
+                counts_samples: false,
+                label: None,
             },
         }
     }

@@ -224,6 +224,52 @@ counters! {
     BlockedCut => "blocked.truncated_depth",
     /// Samples of waits lost because the JVM gave no stack.
     BlockedNoStack => "blocked.dropped_no_stack",
+    /// Samples of waits for a lock handed to the drain thread.
+    LockTaken => "lock.samples",
+    /// Samples of waits for a lock lost because their queue was full.
+    LockQueueFull => "lock.dropped_queue_full",
+    /// Samples of waits for a lock left out of a window whose stack store had reached its bound; what they stand for is in one named frame.
+    LockStoreFull => "lock.dropped_store_full",
+    /// Samples of waits for a lock that came while sampling was stopped.
+    LockStopped => "lock.dropped_stopped",
+    /// Samples of waits for a lock in a context whose span had ended: left untagged.
+    LockSpanEnded => "lock.untagged_span_ended",
+    /// Samples of waits for a lock in a context whose span the agent never saw start, or forgot: left untagged.
+    LockSpanUnknown => "lock.untagged_span_unknown",
+    /// Stacks of waits for a lock cut at the greatest depth.
+    LockCut => "lock.truncated_depth",
+    /// Samples of waits for a lock lost because the JVM gave no stack, or no class of the lock.
+    LockNoStack => "lock.dropped_no_stack",
+    /// Waits for a lock that found no place among those that are remembered.
+    LockOverflow => "lock.dropped_too_many",
+    /// Monitors entered after a wait whose beginning was not seen: it began before sampling did, or was the way out of `Object.wait`.
+    LockNoBeginning => "lock.dropped_no_beginning",
+    /// Samples of waits for a lock that were drawn by a longer period than was asked for, as there were too many; no loss.
+    LockThinned => "lock.samples_thinned",
+    /// Looks at the owner of a lock handed to the drain thread.
+    LockOwnerTaken => "lock_owner.samples",
+    /// Looks at owners lost because their queue was full.
+    LockOwnerQueueFull => "lock_owner.dropped_queue_full",
+    /// Looks at owners left out of a window whose stack store had reached its bound; what they stand for is in one named frame.
+    LockOwnerStoreFull => "lock_owner.dropped_store_full",
+    /// Looks at owners that came while sampling was stopped.
+    LockOwnerStopped => "lock_owner.dropped_stopped",
+    /// Looks at owners in a context whose span had ended: left untagged.
+    LockOwnerSpanEnded => "lock_owner.untagged_span_ended",
+    /// Looks at owners in a context whose span the agent never saw start, or forgot: left untagged.
+    LockOwnerSpanUnknown => "lock_owner.untagged_span_unknown",
+    /// Stacks of owners cut at the greatest depth.
+    LockOwnerCut => "lock_owner.truncated_depth",
+    /// Looks at locks for which the JVM named no owner: handed over at that moment, shared, or a monitor that a virtual thread has. The lock's class stands alone.
+    LockOwnerNobody => "lock_owner.without_owner",
+    /// Looks during which the owner or the wait came to its end: what was seen may be of after it, so the lock's class stands alone.
+    LockOwnerChanged => "lock_owner.without_owner_changed",
+    /// Looks at owners that have ended, or for which the JVM gave no stack: the lock's class stands alone.
+    LockOwnerNoStack => "lock_owner.without_stack",
+    /// Looks at owners whose context changed meanwhile: left untagged.
+    LockOwnerUnsure => "lock_owner.untagged_context_changed",
+    /// CPU time of the thread that looks at owners, in ns.
+    LockOwnerCpuNs => "agent.lock_owner_ns",
 }
 
 const COUNT: usize = Counter::ALL.len();

@@ -50,7 +50,9 @@ mod tests {
                 (Kind::Cpu, "cpu"),
                 (Kind::Alloc, "alloc"),
                 (Kind::Live, "live"),
-                (Kind::Blocked, "changed")
+                (Kind::Blocked, "changed"),
+                (Kind::Lock, "lock"),
+                (Kind::LockOwner, "lock_owner")
             ]
         );
         assert_eq!(each[Kind::Alloc], "alloc");

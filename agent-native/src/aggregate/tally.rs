@@ -66,6 +66,24 @@ impl Tally {
                 span_unknown: Counter::BlockedSpanUnknown,
                 cut: Counter::BlockedCut,
             },
+            Kind::Lock => Self {
+                taken: Counter::LockTaken,
+                queue_full: Counter::LockQueueFull,
+                store_full: Counter::LockStoreFull,
+                stopped: Counter::LockStopped,
+                span_ended: Counter::LockSpanEnded,
+                span_unknown: Counter::LockSpanUnknown,
+                cut: Counter::LockCut,
+            },
+            Kind::LockOwner => Self {
+                taken: Counter::LockOwnerTaken,
+                queue_full: Counter::LockOwnerQueueFull,
+                store_full: Counter::LockOwnerStoreFull,
+                stopped: Counter::LockOwnerStopped,
+                span_ended: Counter::LockOwnerSpanEnded,
+                span_unknown: Counter::LockOwnerSpanUnknown,
+                cut: Counter::LockOwnerCut,
+            },
         }
     }
 }

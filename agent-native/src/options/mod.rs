@@ -69,6 +69,8 @@ pub struct Options {
     pub cpu: Option<Duration>,
     /// Waits from that length on are sampled for sure, shorter ones in proportion; `None` for off.
     pub blocked: Option<Duration>,
+    /// Waits for a lock from that length on are sampled for sure, shorter ones in proportion; `None` for off.
+    pub lock: Option<Duration>,
     /// Bytes between two samples of allocations, on average, or `None` for off.
     pub alloc: Option<u32>,
     /// Objects of sampled allocations that are followed at a time, at the most, or `None` for off.
@@ -104,6 +106,7 @@ impl Default for Options {
         Self {
             cpu: Some(Duration::from_millis(10)),
             blocked: None,
+            lock: None,
             alloc: None,
             live: None,
             out: PathBuf::from("vtprof"),
@@ -128,8 +131,11 @@ impl Default for Options {
 /// All keys, as a message names them. `config` is taken out before ([`layers`]).
 const KEYS: &[&str] = &[
     "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "every", "flush",
-    "keep", "live", "log", "out", "service", "shim", "signal", "stacks", "stress",
+    "keep", "live", "lock", "log", "out", "service", "shim", "signal", "stacks", "stress",
 ];
+
+/// Between two looks at the owners of locks that threads wait for, where it is a lock of `java.util.concurrent`.
+pub const LOCK_OWNERS: Duration = Duration::from_millis(20);
 
 impl Options {
     /// Period of a kind, in the unit of what it counts (ns, bytes); `None` where it is off.
@@ -141,6 +147,8 @@ impl Options {
             // Of the same samples.
             Kind::Live => self.live.and(self.alloc).map(u64::from),
             Kind::Blocked => self.blocked.map(nanos),
+            Kind::Lock => self.lock.map(nanos),
+            Kind::LockOwner => self.lock.map(|_| nanos(LOCK_OWNERS)),
         }
     }
 
@@ -168,6 +176,7 @@ impl Options {
         let result = match key {
             "cpu" => value::period(text).map(|v| self.cpu = v),
             "blocked" => value::wait(text).map(|v| self.blocked = v),
+            "lock" => value::wait(text).map(|v| self.lock = v),
             "alloc" => value::interval(text).map(|v| self.alloc = v),
             "live" => value::objects(text).map(|v| self.live = v),
             "out" => value::path(text).map(|v| self.out = v),
@@ -253,6 +262,13 @@ mod tests {
         assert_eq!(blocked("1ms"), Some(1_000_000));
         assert_eq!(blocked("off"), None);
         assert_eq!(Options::default().period(Kind::Blocked), None);
+        let lock = applied("lock", "2ms").unwrap();
+        assert_eq!(lock.period(Kind::Lock), Some(2_000_000));
+        assert_eq!(lock.period(Kind::LockOwner), Some(20_000_000));
+        for options in [Options::default(), applied("lock", "off").unwrap()] {
+            assert_eq!(options.period(Kind::Lock), None);
+            assert_eq!(options.period(Kind::LockOwner), None);
+        }
         assert_eq!(Options::default().period(Kind::Alloc), None);
         assert_eq!(applied("alloc", "off").unwrap().period(Kind::Alloc), None);
         assert_eq!(

@@ -24,12 +24,14 @@ use crate::jvm::allocations::Allocations;
 use crate::jvm::blocking::Blocking;
 use crate::jvm::callbacks;
 use crate::jvm::classes::Classes;
+use crate::jvm::contention::Contention;
 use crate::jvm::frozen;
 use crate::jvm::healing::Healing;
 use crate::jvm::jni::Jni;
 use crate::jvm::jvmti::Jvmti;
 use crate::jvm::layout::Layout;
 use crate::jvm::mounts::{self, Mounts};
+use crate::jvm::owners;
 use crate::jvm::redefinitions::Redefinitions;
 use crate::jvm::selftest::SelfTest;
 use crate::jvm::shim::Shims;
@@ -79,6 +81,8 @@ pub struct Session {
     pub mounts: Mounts,
     /// The engine of [`Kind::Blocked`], where that is on.
     pub blocking: Option<Blocking>,
+    /// The engine of [`Kind::Lock`] and [`Kind::LockOwner`], where those are on.
+    pub contention: Option<Contention>,
     pub self_test: SelfTest,
     pub healing: Healing,
     pub redefinitions: Redefinitions,
@@ -174,6 +178,9 @@ impl Session {
             registry,
             mounts,
             blocking: options.period(Kind::Blocked).map(Blocking::new),
+            contention: options
+                .period(Kind::Lock)
+                .map(|period_ns| Contention::new(jni, period_ns)),
             self_test: SelfTest::new(),
             healing: Healing::new(jni, shared.frozen.layout.as_ref()),
             redefinitions: Redefinitions::default(),
@@ -236,6 +243,9 @@ impl Session {
             self.shared.frozen.fail();
         }
         Drain::spawn(self, containment).ok_or(StartError::Thread("vtprof-drain"))?;
+        if let Some(contention) = &self.contention {
+            owners::spawn(self, contention).ok_or(StartError::Thread(owners::THREAD))?;
+        }
         self.shared.set_source(Source::Mount);
         #[cfg(feature = "inject")]
         crate::inject::begin();
@@ -262,6 +272,17 @@ impl Session {
         }
         self.shared.gate.arm();
         self.allocations.begin(self.jvmti);
+        if let Some(contention) = &self.contention {
+            contention.begin(self);
+        }
+    }
+
+    /// What is sampled by an event of its own is sampled no more.
+    fn end_events(&self) {
+        self.allocations.end(self.jvmti);
+        if let Some(contention) = &self.contention {
+            contention.end(self.jvmti);
+        }
     }
 
     /// Makes what handlers share and publishes it. Leaked: a handler may hold it until the process ends.
@@ -356,7 +377,7 @@ impl Session {
     /// Nothing is sampled from now on, and the books are closed: what the drain reads of the handlers' counters and
     /// of the ring afterwards is all that there will be.
     fn silence(&self) {
-        self.allocations.end(self.jvmti);
+        self.end_events();
         self.shared.gate.disarm();
         // Before their blocks go.
         self.await_handlers();

@@ -21,6 +21,7 @@ use crate::export::directory::Directory;
 use crate::jvm::allocations;
 use crate::jvm::callbacks;
 use crate::jvm::classes::Classes;
+use crate::jvm::contention;
 use crate::jvm::extension;
 use crate::jvm::jni::{Jni, JniError};
 use crate::jvm::jvmti::{Capability, Jvmti, JvmtiError};
@@ -30,6 +31,7 @@ use crate::jvm::support::Jvm;
 use crate::jvm::vm::Vm;
 use crate::log;
 use crate::options::control as request;
+use crate::options::value::spelled;
 use crate::options::{OptionError, Options, layers};
 use crate::sampling::signal::SignalError;
 use crate::session::{self, Session};
@@ -180,6 +182,15 @@ unsafe fn prepare_first(
         log::warn(
             "live= does nothing without alloc=: objects in use are those of sampled allocations; give alloc=512k beside it",
         );
+    }
+    if let Some(period) = options.lock
+        && let Err(error) = contention::prepare(jvmti)
+    {
+        log::warn(&format!(
+            "lock={}: waits for locks are not profiled, this JVM does not tell of them ({error}): leave the option out",
+            spelled(period)
+        ));
+        options.lock = None;
     }
     let jar = if options.shim { extension::jar() } else { None };
     if options.shim && jar.is_none() {

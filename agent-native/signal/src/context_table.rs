@@ -13,6 +13,10 @@
 //!   migrates between its calls, the JVM's scheduler orders them.
 //! - T, which frees a slot, and U, which takes it: Release and Acquire on `key`.
 //!
+//! A third party may look on: another thread that takes T's stack sees T's tag by a [`Glimpse`] before and one after.
+//! If they are equal, the tag was that all the while, as `sequence` only grows. That takes stores to be seen in the
+//! order in which they are made, as they are on x86-64.
+//!
 //! The note of when a virtual thread left its carrier (`left_ns`) is T's alone: no handler reads it. It goes with
 //! the record, so a thread that never comes back leaves nothing more behind than that.
 //!
@@ -21,7 +25,7 @@
 //! but had to be put elsewhere, so a key that is absent is known to be so after one look, and a record is
 //! one cache line. Thread ids are consecutive numbers: their low bits are the best hash there is.
 
-use crate::primitive::{AtomicI64, AtomicU32, AtomicU64, Ordering, compiler_fence};
+use crate::primitive::{AtomicI64, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use crate::tag::{JavaThreadId, Tag};
 
 /// How many slots a key may lie from its home.
@@ -117,6 +121,31 @@ pub enum Lookup {
     Busy,
 }
 
+/// The record of a thread as another one sees it; `None` of each where it has none, or is rewriting it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Glimpse(Option<Seen>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Seen {
+    distance: usize,
+    sequence: u32,
+    tag: Tag,
+}
+
+impl Glimpse {
+    /// The tag that the thread had from this glimpse to a later one of it; `None` where it may have been another in
+    /// between.
+    #[must_use]
+    pub fn tag_until(self, later: Self) -> Option<Tag> {
+        match (self.0, later.0) {
+            (Some(one), Some(other)) if one == other => Some(one.tag),
+            // What it may have had in between is not known, and no tag is never wrong.
+            (None, None) => Some(Tag::EMPTY),
+            _ => None,
+        }
+    }
+}
+
 /// No slot was free within reach of the key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableFull;
@@ -180,6 +209,30 @@ impl<'a> ContextTable<'a> {
     pub fn lookup(&self, thread: JavaThreadId) -> Lookup {
         self.find(thread)
             .map_or(Lookup::Empty, |(slot, _)| slot.load())
+    }
+
+    /// What can be seen of the record of `thread` from another one; see [`Glimpse::tag_until`].
+    #[must_use]
+    pub fn glimpse(&self, thread: JavaThreadId) -> Glimpse {
+        let seen = (0..self.reach()).find_map(|distance| {
+            let slot = self.slot(thread, distance)?;
+            if thread == JavaThreadId::NONE || slot.key.load(Ordering::Relaxed) != thread.0 {
+                return None;
+            }
+            let sequence = slot.sequence.load(Ordering::Acquire);
+            let Lookup::Tag(tag) = slot.load() else {
+                return None;
+            };
+            fence(Ordering::Acquire);
+            let is_whole = slot.sequence.load(Ordering::Relaxed) == sequence
+                && slot.key.load(Ordering::Relaxed) == thread.0;
+            is_whole.then_some(Seen {
+                distance,
+                sequence,
+                tag,
+            })
+        });
+        Glimpse(seen)
     }
 
     /// Notes in the record of `thread`, the calling one, that it leaves its carrier at the time that `clock` tells

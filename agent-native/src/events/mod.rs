@@ -7,6 +7,7 @@
 //! | [`object`] | the object of a sampled allocation, where it is followed |
 //! | [`queue`] | how it gets from the thread that took it to the drain |
 //! | [`chance`] | which waits are sampled, and what each then stands for |
+//! | [`thinning`] | by which period, where there are many |
 //! | [`state`] | what a thread was blocked in, told from its stack |
 
 pub mod chance;
@@ -14,3 +15,4 @@ pub mod object;
 pub mod queue;
 pub mod sample;
 pub mod state;
+pub mod thinning;

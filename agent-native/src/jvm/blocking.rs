@@ -84,7 +84,7 @@ impl Blocking {
 }
 
 /// A number from 0 up to 1, of this carrier's own sequence.
-fn draw() -> f64 {
+pub(super) fn draw() -> f64 {
     CHANCE.with(|cell| {
         // No two carriers draw the same: the cell's address is their own.
         let seed = || Chance::new(now_ns() ^ std::ptr::from_ref(cell).addr() as u64);

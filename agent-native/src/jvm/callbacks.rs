@@ -13,7 +13,7 @@ use jni_sys::{JNIEnv, jclass, jobject};
 use super::bindings::jvmtiEnv;
 use super::jni::Jni;
 use super::jvmti::{Callbacks, Event, Jvmti, Result};
-use super::{allocations, extension, identity, shim, stubs};
+use super::{allocations, contention, extension, identity, shim, stubs};
 use crate::log;
 use crate::session::{self, Session};
 use crate::start;
@@ -41,6 +41,14 @@ static CALLBACKS: Callbacks = Callbacks::none()
     .with(
         Event::SampledObjectAlloc,
         allocations::on_sampled as *const c_void,
+    )
+    .with(
+        Event::MonitorContendedEnter,
+        contention::on_enter as *const c_void,
+    )
+    .with(
+        Event::MonitorContendedEntered,
+        contention::on_entered as *const c_void,
     );
 
 /// Switches on what is needed from the start: the VM's phases, and classes, whose method ids

@@ -26,7 +26,7 @@ use crate::events::sample::EventHead;
 use crate::session::Session;
 
 /// Frames asked for: one more than are kept, to see whether there are more.
-const ASKED: usize = DEPTH + 1;
+pub(super) const ASKED: usize = DEPTH + 1;
 
 /// What the caller knows of the event.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ pub fn take_following(
 }
 
 /// JVMTI's bytecode index is -1 in a native method, and below 2¹⁶ elsewhere (JVM specification, 4.7.3).
-fn frame(info: &jvmtiFrameInfo) -> CallFrame {
+pub(super) fn frame(info: &jvmtiFrameInfo) -> CallFrame {
     CallFrame {
         bci: i32::try_from(info.location)
             .ok()

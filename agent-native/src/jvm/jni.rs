@@ -210,6 +210,35 @@ impl Jni {
         Some(String::from_utf16_lossy(&units))
     }
 
+    /// The class of an object, as a local reference. No Java code runs.
+    ///
+    /// # Safety
+    /// `object` is a live reference, not null.
+    pub unsafe fn class_of(self, object: jobject) -> jclass {
+        call!(self, GetObjectClass, object)
+    }
+
+    /// Whether `object` is of that class or one below it. No Java code runs.
+    ///
+    /// # Safety
+    /// `object` is a live reference, `class` one to a class.
+    pub unsafe fn is_instance(self, object: jobject, class: jclass) -> bool {
+        call!(self, IsInstanceOf, object, class)
+    }
+
+    /// Whether both references are to one object; either may be weak.
+    pub fn is_same(self, one: jobject, other: jobject) -> bool {
+        call!(self, IsSameObject, one, other)
+    }
+
+    /// A class of the boot or system loader, as a global reference that is never given back.
+    pub fn find_class_for_good(self, name: &str) -> Result<jclass> {
+        let local = self.find_class(name)?;
+        let global = call!(self, NewGlobalRef, local);
+        self.delete_local(local);
+        self.not_null(global, name)
+    }
+
     /// A reference that does not keep `object` alive.
     pub fn weak_ref(self, object: jobject) -> Result<jobject> {
         self.not_null(call!(self, NewWeakGlobalRef, object), "weak reference")

@@ -23,6 +23,9 @@ pub enum Event {
     VmStart = 57,
     CompiledMethodLoad = 68,
     DynamicCodeGenerated = 70,
+    /// Needs [`Capability::GenerateMonitorEvents`], as the next.
+    MonitorContendedEnter = 75,
+    MonitorContendedEntered = 76,
     /// Needs [`Capability::GenerateSampledObjectAllocEvents`].
     SampledObjectAlloc = 86,
     /// JDK 21+.
@@ -60,9 +63,13 @@ impl Callbacks {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Capability {
+    /// In any phase.
+    GetMonitorInfo = 7,
     GetSourceFileName = 11,
     GetLineNumbers = 12,
     GenerateCompiledMethodLoadEvents = 27,
+    /// In any phase.
+    GenerateMonitorEvents = 28,
     /// In any phase.
     GenerateSampledObjectAllocEvents = 43,
     /// JDK 21+.
@@ -347,6 +354,12 @@ impl Jvmti {
     /// The stack of `thread`, which is the calling one, youngest frame first: how many frames were written. Nothing
     /// is allocated, so it is fit for a mount callback. By its name: for null JDK 21 stops the mounts of all.
     pub fn own_stack(self, thread: jobject, frames: &mut [sys::jvmtiFrameInfo]) -> Result<usize> {
+        self.stack_of(thread, frames)
+    }
+
+    /// The same of any thread, of the platform or virtual, mounted or not. One that runs is stopped for it (a
+    /// handshake); the caller waits until it does.
+    pub fn stack_of(self, thread: jobject, frames: &mut [sys::jvmtiFrameInfo]) -> Result<usize> {
         let mut count = 0;
         call!(
             self,
@@ -358,6 +371,23 @@ impl Jvmti {
             &raw mut count
         )?;
         Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// The thread that has the monitor of `object`, as a local reference; `None` where nobody has it, or a virtual
+    /// thread. Stops all threads (a VM operation). Leaves a local reference for each thread that waits to the caller's
+    /// frame: how many is told to `expect`, before anything else is made there. Needs [`Capability::GetMonitorInfo`].
+    pub fn monitor_owner(
+        self,
+        object: jobject,
+        expect: impl FnOnce(usize),
+    ) -> Result<Option<jobject>> {
+        let mut usage = sys::jvmtiMonitorUsage::default();
+        call!(self, GetObjectMonitorUsage, object, &raw mut usage)?;
+        drop(Allocated(self, usage.waiters.cast()));
+        drop(Allocated(self, usage.notify_waiters.cast()));
+        let waiters = i64::from(usage.waiter_count) + i64::from(usage.notify_waiter_count);
+        expect(usize::try_from(waiters).unwrap_or(0));
+        Ok((!usage.owner.is_null()).then_some(usage.owner))
     }
 
     /// A system property, in the OnLoad and live phases.
@@ -399,9 +429,11 @@ mod tests {
     #[test]
     fn capability_bits_are_those_of_the_header() {
         let mut header = sys::jvmtiCapabilities::default();
+        header.set_can_get_monitor_info(1);
         header.set_can_get_source_file_name(1);
         header.set_can_get_line_numbers(1);
         header.set_can_generate_compiled_method_load_events(1);
+        header.set_can_generate_monitor_events(1);
         header.set_can_generate_sampled_object_alloc_events(1);
         // SAFETY: a plain bit field of 16 bytes.
         let bytes: [u8; 16] = unsafe { std::mem::transmute(header) };
@@ -411,9 +443,11 @@ mod tests {
         assert_eq!(
             bits,
             [
+                Capability::GetMonitorInfo as usize,
                 Capability::GetSourceFileName as usize,
                 Capability::GetLineNumbers as usize,
                 Capability::GenerateCompiledMethodLoadEvents as usize,
+                Capability::GenerateMonitorEvents as usize,
                 Capability::GenerateSampledObjectAllocEvents as usize
             ]
         );
@@ -428,6 +462,14 @@ mod tests {
             (Event::ThreadEnd, sys::JVMTI_EVENT_THREAD_END),
             (Event::ClassLoad, sys::JVMTI_EVENT_CLASS_LOAD),
             (Event::ClassPrepare, sys::JVMTI_EVENT_CLASS_PREPARE),
+            (
+                Event::MonitorContendedEnter,
+                sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+            ),
+            (
+                Event::MonitorContendedEntered,
+                sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
+            ),
             (Event::VmStart, sys::JVMTI_EVENT_VM_START),
             (
                 Event::CompiledMethodLoad,

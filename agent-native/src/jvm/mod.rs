@@ -13,6 +13,8 @@
 //! | [`healing`] | stale references to them, under ZGC |
 //! | [`capture`] | a sample of the calling thread, taken in an event |
 //! | [`blocking`] | how long virtual threads were off their carriers |
+//! | [`contention`] | how long threads waited for locks |
+//! | [`waiters`], [`owners`] | who waits for which lock now, and who has it |
 //! | [`allocations`] | samples of allocations |
 //! | [`identity`] | which Java thread the caller is |
 //! | [`shim`] | native methods of the Java shim |
@@ -29,6 +31,7 @@ pub mod blocking;
 pub mod callbacks;
 pub mod capture;
 pub mod classes;
+pub mod contention;
 pub mod entry;
 pub mod extension;
 pub mod frozen;
@@ -41,6 +44,7 @@ pub mod library;
 pub mod memory;
 pub mod methods;
 pub mod mounts;
+pub mod owners;
 pub mod properties;
 pub mod redefinitions;
 pub mod selftest;
@@ -49,3 +53,4 @@ pub mod stubs;
 pub mod support;
 pub mod vm;
 pub mod vmstructs;
+pub mod waiters;

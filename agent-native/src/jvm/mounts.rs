@@ -4,8 +4,8 @@
 //! so rightly on *this* JVM is not assumed: `mount` is in force first, each mount compares what the handler
 //! would read with the thread the JVM says was mounted, and after [`PROOF`] agreements tags need the events
 //! no longer. At one disagreement they stay on for good. The self-test of frozen frames ([`super::selftest`])
-//! lives on the same events, and may have them switched on again; the engine of blocked time ([`super::blocking`])
-//! has them on throughout.
+//! lives on the same events, and may have them switched on again; the engines of blocked time ([`super::blocking`])
+//! and of waits for locks ([`super::contention`]) have them on throughout.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -98,7 +98,7 @@ impl Mounts {
         // Each is asked, since each remembers when it was.
         let proves = session.self_test.needs_events(session);
         let heals = session.healing.needs_events(session);
-        let counts = session.blocking.is_some();
+        let counts = session.blocking.is_some() || session.contention.is_some();
         let wanted = self.tags.load(Ordering::Relaxed) || proves || heals || counts;
         if wanted == self.on.load(Ordering::Relaxed) {
             return;
@@ -172,8 +172,13 @@ extern "C" fn on_mount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobject)
         block.mount(thread);
     }
     // Before anything else that takes time, which is not the thread's wait.
+    let contention = session.contention.as_ref();
+    let had_waited = contention.and_then(|contention| contention.mount(thread));
     if let Some(blocking) = &session.blocking {
         blocking.mount(session, jni, mounted, thread);
+    }
+    if let (Some(contention), Some(ended)) = (contention, had_waited) {
+        contention.conclude(session, jni, mounted, ended);
     }
     let Some(block) = block else {
         return;
@@ -214,9 +219,16 @@ extern "C" fn on_unmount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobjec
     if let Some(block) = identity::block(session, env) {
         block.unmount();
     }
+    if session.blocking.is_none() && session.contention.is_none() {
+        return;
+    }
+    // SAFETY: JVMTI passes the calling thread's own environment.
+    let jni = unsafe { Jni::new(env) };
+    let id = session.layout.thread_id(jni, thread);
     if let Some(blocking) = &session.blocking {
-        // SAFETY: JVMTI passes the calling thread's own environment.
-        let jni = unsafe { Jni::new(env) };
-        blocking.unmount(session, session.layout.thread_id(jni, thread));
+        blocking.unmount(session, id);
+    }
+    if let Some(contention) = &session.contention {
+        contention.unmount(session, jni, thread, id);
     }
 }

@@ -1,7 +1,7 @@
 //! Stop and start of a session that goes on living.
 //!
 //! While it is stopped there is no timer and so no signal. What tags need goes on: records, the book of open
-//! spans, the blocks of threads, and mount events where the handler, or `blocked=`, goes by them. So a tag is right from the
+//! spans, the blocks of threads, and mount events where the handler, `blocked=` or `lock=` goes by them. So a tag is right from the
 //! first sample after a start, and nothing has to be guessed.
 
 use std::sync::atomic::Ordering;
@@ -52,7 +52,7 @@ impl Session {
             log::answer("is stopped already");
             return Ok(());
         }
-        self.allocations.end(self.jvmti);
+        self.end_events();
         self.registry.pause();
         // Signals may be on their way still: the window that is written must not have one without what became of it.
         self.shared.gate.disarm();
@@ -96,7 +96,7 @@ impl Session {
         // The session may have ended, or given up, in between; both disarm after they have said so.
         if self.over.load(Ordering::SeqCst) || self.given_up.load(Ordering::SeqCst) {
             self.shared.gate.disarm();
-            self.allocations.end(self.jvmti);
+            self.end_events();
             let given_up = self.given_up.load(Ordering::SeqCst);
             return Err(if given_up {
                 SwitchError::GivenUp
@@ -112,7 +112,7 @@ impl Session {
     pub fn give_up(&self) {
         self.given_up.store(true, Ordering::SeqCst);
         self.shared.gate.disarm();
-        self.allocations.end(self.jvmti);
+        self.end_events();
     }
 
     /// How things stand, as `key=value` in one line.

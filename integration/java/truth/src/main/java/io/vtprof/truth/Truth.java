@@ -36,6 +36,8 @@ public final class Truth {
       Map.entry("blocked", BlockedTime::new),
       Map.entry("request-parts", RequestParts::new),
       Map.entry("short-parks", ShortParks::new),
+      Map.entry("contention", Contention::new),
+      Map.entry("lock-owner", LockOwner::new),
       Map.entry("hello", Hello::new)));
 
   private Truth() {}

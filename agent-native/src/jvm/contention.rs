@@ -1,0 +1,333 @@
+//! How long threads waited for locks: the engine of [`Kind::Lock`].
+//!
+//! **Monitors**, of all threads, by JVMTI's `MonitorContendedEnter` and `…Entered`, which come on the thread itself when
+//! it has spun in vain: from the one to the other it waits. They come with the monitor, and the second while the thread
+//! has it, so nothing is done there but what must be, and samples are thinned ([`Thinning`]). On the way out of
+//! `Object.wait` there is no first event: such a wait is counted, and not known.
+//!
+//! **Locks of `java.util.concurrent`**, of virtual threads: while one is parked, its field `parkBlocker` holds what it
+//! is parked for. If that is a synchronizer (which a latch is, too, but no lock), it waits for a lock from its unmount to
+//! its next mount. It may find the lock taken again by then, and park once more: two waits, whose sum is right. Threads
+//! that keep their carrier, of the platform or pinned, park without an event: not seen.
+//!
+//! Neither needs a record of the thread's, so threads without a span are in it as well, untagged. What is waited for is
+//! noted in [`Waiters`], where [`super::owners`] finds it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jni_sys::{JNIEnv, jclass, jfieldID, jobject};
+use vtprof_profile::kind::Kind;
+use vtprof_signal::counters::Counter;
+use vtprof_signal::gate::Mode;
+use vtprof_signal::handler::now_ns;
+use vtprof_signal::tag::JavaThreadId;
+
+use super::bindings::jvmtiEnv;
+use super::blocking;
+use super::capture;
+use super::jni::{self, Jni};
+use super::jvmti::{Capability, Event, Jvmti, Result};
+use super::waiters::{Entered, Held, Wait, Waiters};
+use crate::events::chance;
+use crate::events::thinning::Thinning;
+use crate::log;
+use crate::session::{self, Session};
+
+/// See the module.
+#[derive(Debug)]
+pub struct Contention {
+    thinning: Thinning,
+    /// When sampling began last, ns: what was waited before is of no window. Relaxed: a time alone, written before
+    /// samples are taken.
+    begun_ns: AtomicU64,
+    /// Who waits for a monitor.
+    pub monitors: Waiters<Held>,
+    /// Which virtual threads are parked for a lock.
+    pub parks: Waiters<Held>,
+    /// `None` where this JVM's classes are not as expected.
+    pub synchronizers: Option<Synchronizers>,
+}
+
+/// What is known of locks of `java.util.concurrent`.
+#[derive(Debug)]
+pub struct Synchronizers {
+    /// `AbstractOwnableSynchronizer`, which each is.
+    class: jclass,
+    /// The synchronizer of latches, that nobody has and all wait for.
+    latch: jclass,
+    /// `Thread.parkBlocker`.
+    blocker: jfieldID,
+    /// `AbstractOwnableSynchronizer.exclusiveOwnerThread`.
+    owner: jfieldID,
+}
+
+// SAFETY: global references and field ids, which belong to no thread.
+unsafe impl Send for Synchronizers {}
+// SAFETY: as above; never changed after it was made.
+unsafe impl Sync for Synchronizers {}
+
+/// A wait that is over.
+#[derive(Debug)]
+pub struct Ended {
+    wait: Wait<Held>,
+    at_ns: u64,
+}
+
+/// Asks for what the events and the look at a monitor's owner need. Costs nothing until [`Contention::begin`]: HotSpot
+/// can give both at any time and prepares nothing for them (`init_always_capabilities` and `update` in
+/// `jvmtiManageCapabilities.cpp`, JDK 17 to 25).
+///
+/// # Errors
+/// JVMTI's.
+pub fn prepare(jvmti: Jvmti) -> Result<()> {
+    jvmti.add_capabilities(&[
+        Capability::GenerateMonitorEvents,
+        Capability::GetMonitorInfo,
+    ])
+}
+
+impl Synchronizers {
+    fn learn(jni: Jni) -> jni::Result<Self> {
+        let thread = jni.find_class("java/lang/Thread")?;
+        let class =
+            jni.find_class_for_good("java/util/concurrent/locks/AbstractOwnableSynchronizer")?;
+        Ok(Self {
+            class,
+            latch: jni.find_class_for_good("java/util/concurrent/CountDownLatch$Sync")?,
+            blocker: jni.field(thread, "parkBlocker", "Ljava/lang/Object;")?,
+            owner: jni.field(class, "exclusiveOwnerThread", "Ljava/lang/Thread;")?,
+        })
+    }
+
+    /// The lock that `thread` is parked for, as a local reference.
+    ///
+    /// # Safety
+    /// `thread` is a live reference to a thread.
+    unsafe fn awaited(&self, jni: Jni, thread: jobject) -> Option<jobject> {
+        // SAFETY: a field of `Thread`, which `thread` is.
+        let blocker = unsafe { jni.object_field(thread, self.blocker) }?;
+        // SAFETY: `blocker` was just made, the classes are global references.
+        let is_lock = unsafe {
+            jni.is_instance(blocker, self.class) && !jni.is_instance(blocker, self.latch)
+        };
+        if !is_lock {
+            jni.delete_local(blocker);
+        }
+        is_lock.then_some(blocker)
+    }
+
+    /// The thread that has `lock` for itself, as a local reference.
+    ///
+    /// # Safety
+    /// `lock` is a live reference to what [`awaited`](Self::awaited) gave.
+    pub unsafe fn owner_of(&self, jni: Jni, lock: jobject) -> Option<jobject> {
+        // SAFETY: a field of `AbstractOwnableSynchronizer`, which `lock` is.
+        unsafe { jni.object_field(lock, self.owner) }
+    }
+}
+
+impl Contention {
+    /// With that period, ns.
+    pub fn new(jni: Jni, period_ns: u64) -> Self {
+        let synchronizers = Synchronizers::learn(jni).inspect_err(|error| {
+            log::warn(&format!(
+                "lock= sees monitors alone here, no locks of java.util.concurrent: {error}"
+            ));
+        });
+        Self {
+            thinning: Thinning::new(period_ns),
+            begun_ns: AtomicU64::new(0),
+            monitors: Waiters::new(),
+            parks: Waiters::new(),
+            synchronizers: synchronizers.ok(),
+        }
+    }
+
+    /// Waits count from now on.
+    pub fn begin(&self, session: &Session) {
+        self.begun_ns.store(now_ns(), Ordering::Relaxed);
+        // Of a run before, whose ends nobody has listened to.
+        if let Some(jni) = session.vm.env() {
+            for wait in self.monitors.take_all() {
+                wait.lock.release(jni);
+            }
+        }
+        for event in EVENTS {
+            if let Err(error) = session.jvmti.notify(event, true) {
+                log::warn(&format!("waits for monitors are not sampled: {error}"));
+            }
+        }
+    }
+
+    /// Monitors tell of no more waits. Callbacks that have begun may still hand on what they have.
+    pub fn end(&self, jvmti: Jvmti) {
+        for event in EVENTS {
+            if let Err(error) = jvmti.notify(event, false) {
+                // In the last phase, for one; nothing is taken all the same.
+                log::debug(&format!("an event of monitors stays on: {error}"));
+            }
+        }
+    }
+
+    /// The calling virtual thread, `leaving` with the id `thread`, is about to leave its carrier.
+    pub fn unmount(&self, session: &Session, jni: Jni, leaving: jobject, thread: JavaThreadId) {
+        let Some(synchronizers) = &self.synchronizers else {
+            return;
+        };
+        if session.shared.gate.mode() != Mode::Armed {
+            return;
+        }
+        // SAFETY: the event's own thread.
+        let Some(lock) = (unsafe { synchronizers.awaited(jni, leaving) }) else {
+            return;
+        };
+        // From JDK 24 on it may leave for a monitor that it needs while it parks.
+        if !self.monitors.has(thread) {
+            note(session, jni, &self.parks, thread, lock, now_ns());
+        }
+        jni.delete_local(lock);
+    }
+
+    /// The calling virtual thread is on a carrier again.
+    pub fn mount(&self, thread: JavaThreadId) -> Option<Ended> {
+        let wait = self.parks.leave(thread)?;
+        let at_ns = now_ns();
+        Some(Ended { wait, at_ns })
+    }
+
+    /// Samples what has ended, of the calling thread `waiter`, if chance wills it, and lets go of the lock.
+    pub fn conclude(&self, session: &Session, jni: Jni, waiter: jobject, ended: Ended) {
+        self.sample(session, jni, waiter, &ended);
+        ended.wait.lock.release(jni);
+    }
+
+    fn sample(&self, session: &Session, jni: Jni, waiter: jobject, ended: &Ended) {
+        if session.shared.gate.mode() != Mode::Armed {
+            return;
+        }
+        let begun_ns = self.begun_ns.load(Ordering::Relaxed);
+        let delay_ns = ended
+            .at_ns
+            .saturating_sub(ended.wait.since_ns.max(begun_ns));
+        let period_ns = self.thinning.period_ns(ended.at_ns);
+        let Some(weight) = chance::weight(delay_ns, period_ns, blocking::draw) else {
+            return;
+        };
+        self.thinning.took(ended.at_ns);
+        let counters = session.shared.counters;
+        if self.thinning.is_thinned(period_ns) {
+            counters.add(Counter::LockThinned, 1);
+        }
+        let taken = class_name(session, jni, &ended.wait.lock).is_some_and(|class| {
+            let event = capture::Event {
+                kind: Kind::Lock,
+                weight,
+                leaf_class: Some(class),
+                state: None,
+            };
+            capture::take(session, jni, waiter, event).is_ok()
+        });
+        if !taken {
+            counters.add(Counter::LockNoStack, 1);
+        }
+    }
+}
+
+const EVENTS: [Event; 2] = [Event::MonitorContendedEnter, Event::MonitorContendedEntered];
+
+/// The calling thread begins to wait for `lock`.
+fn note(
+    session: &Session,
+    jni: Jni,
+    waiters: &Waiters<Held>,
+    thread: JavaThreadId,
+    lock: jobject,
+    since_ns: u64,
+) {
+    let left_over = match Held::new(jni, lock) {
+        Ok(lock) => match waiters.enter(thread, Wait { since_ns, lock }) {
+            Entered::Remembered => return,
+            Entered::InPlaceOf(before) => Some(before),
+            Entered::Refused(wait) => {
+                session.shared.counters.add(Counter::LockOverflow, 1);
+                Some(wait)
+            }
+        },
+        Err(_) => {
+            session.shared.counters.add(Counter::LockOverflow, 1);
+            None
+        }
+    };
+    if let Some(wait) = left_over {
+        wait.lock.release(jni);
+    }
+}
+
+/// Signature of the class of a lock, while it is there.
+pub fn class_name(session: &Session, jni: Jni, lock: &Held) -> Option<Arc<str>> {
+    let lock = lock.local(jni)?;
+    // SAFETY: a live reference, just made.
+    let class = unsafe { jni.class_of(lock) };
+    let signature = session.jvmti.class_signature(class);
+    jni.delete_local(class);
+    jni.delete_local(lock);
+    signature.ok().map(Arc::from)
+}
+
+/// Runs `body` for the session there is; a panic is told and goes no further.
+fn guarded(env: *mut JNIEnv, body: impl FnOnce(&'static Session, &'static Contention, Jni)) {
+    let Some(session) = session::get().filter(|session| !session.is_over()) else {
+        return;
+    };
+    let Some(contention) = &session.contention else {
+        return;
+    };
+    // SAFETY: JVMTI passes the calling thread's own environment to its callbacks.
+    let jni = unsafe { Jni::new(env) };
+    if catch_unwind(AssertUnwindSafe(|| body(session, contention, jni))).is_err() {
+        log::error("a callback failed; please report this line with the one before it");
+    }
+}
+
+/// The calling thread is about to wait for a monitor.
+pub extern "C" fn on_enter(
+    _jvmti: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+) {
+    guarded(env, |session, contention, jni| {
+        if session.shared.gate.mode() == Mode::Armed {
+            let id = session.layout.thread_id(jni, thread);
+            note(session, jni, &contention.monitors, id, object, now_ns());
+        }
+    });
+}
+
+/// The calling thread has waited for a monitor and has it now.
+pub extern "C" fn on_entered(
+    _jvmti: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+) {
+    let at_ns = now_ns();
+    guarded(env, |session, contention, jni| {
+        let id = session.layout.thread_id(jni, thread);
+        let wait = contention.monitors.leave(id);
+        // Of another monitor: its beginning was noted over the one of this.
+        let (wait, other) = match wait {
+            Some(wait) if wait.lock.is(jni, object) => (Some(wait), None),
+            other => (None, other),
+        };
+        if let Some(other) = other {
+            other.lock.release(jni);
+        }
+        match wait {
+            Some(wait) => contention.conclude(session, jni, thread, Ended { wait, at_ns }),
+            None => session.shared.counters.add(Counter::LockNoBeginning, 1),
+        }
+    });
+}

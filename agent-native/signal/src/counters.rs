@@ -262,8 +262,8 @@ counters! {
     LockOwnerCut => "lock_owner.truncated_depth",
     /// Looks at locks for which the JVM named no owner: handed over at that moment, shared, or a monitor that a virtual thread has. The lock's class stands alone.
     LockOwnerNobody => "lock_owner.without_owner",
-    /// Looks during which the owner or the wait came to its end: what was seen may be of after it, so the lock's class stands alone.
-    LockOwnerChanged => "lock_owner.without_owner_changed",
+    /// Looks at owners that may have given the lock away meanwhile: the lock's class stands alone.
+    LockOwnerChanged => "lock_owner.without_proof",
     /// Looks at owners that have ended, or for which the JVM gave no stack: the lock's class stands alone.
     LockOwnerNoStack => "lock_owner.without_stack",
     /// Looks at owners whose context changed meanwhile: left untagged.

@@ -61,6 +61,29 @@ pub struct Synchronizers {
     blocker: jfieldID,
     /// `AbstractOwnableSynchronizer.exclusiveOwnerThread`.
     owner: jfieldID,
+    /// `None` where queues are not as expected: then owners are not known for sure.
+    queue: Option<Queue>,
+}
+
+/// How `AbstractQueuedSynchronizer` queues those who wait: `head.next` is the first of them, its `waiter` the thread,
+/// and its `status` has [`WAITING`] from before it parks until whoever gives the lock away wakes it.
+#[derive(Debug)]
+struct Queue {
+    class: jclass,
+    head: jfieldID,
+    next: jfieldID,
+    waiter: jfieldID,
+    status: jfieldID,
+}
+
+/// `AbstractQueuedSynchronizer.WAITING`.
+const WAITING: i32 = 1;
+
+/// The first of those who wait, parked and not woken: local references.
+#[derive(Clone, Copy, Debug)]
+pub struct First {
+    pub node: jobject,
+    pub waiter: jobject,
 }
 
 // SAFETY: global references and field ids, which belong to no thread.
@@ -98,6 +121,11 @@ impl Synchronizers {
             latch: jni.find_class_for_good("java/util/concurrent/CountDownLatch$Sync")?,
             blocker: jni.field(thread, "parkBlocker", "Ljava/lang/Object;")?,
             owner: jni.field(class, "exclusiveOwnerThread", "Ljava/lang/Thread;")?,
+            queue: Queue::learn(jni)
+                .inspect_err(|error| {
+                    log::info(&format!("owners of locks are not known here: {error}"));
+                })
+                .ok(),
         })
     }
 
@@ -125,6 +153,41 @@ impl Synchronizers {
     pub unsafe fn owner_of(&self, jni: Jni, lock: jobject) -> Option<jobject> {
         // SAFETY: a field of `AbstractOwnableSynchronizer`, which `lock` is.
         unsafe { jni.object_field(lock, self.owner) }
+    }
+
+    /// The first of those who wait for `lock`, if it is parked and was not woken.
+    ///
+    /// # Safety
+    /// As of [`owner_of`](Self::owner_of).
+    pub unsafe fn first(&self, jni: Jni, lock: jobject) -> Option<First> {
+        let queue = self.queue.as_ref()?;
+        // SAFETY: `lock` is an object, the class a global reference.
+        if !unsafe { jni.is_instance(lock, queue.class) } {
+            return None;
+        }
+        // SAFETY: fields of `AbstractQueuedSynchronizer` and of its nodes, each read of one.
+        unsafe {
+            let head = jni.object_field(lock, queue.head)?;
+            let node = jni.object_field(head, queue.next)?;
+            let waiter = jni.object_field(node, queue.waiter)?;
+            (jni.int_field(node, queue.status) & WAITING != 0).then_some(First { node, waiter })
+        }
+    }
+}
+
+impl Queue {
+    fn learn(jni: Jni) -> jni::Result<Self> {
+        const NODE: &str = "Ljava/util/concurrent/locks/AbstractQueuedSynchronizer$Node;";
+        let class =
+            jni.find_class_for_good("java/util/concurrent/locks/AbstractQueuedSynchronizer")?;
+        let node = jni.find_class(NODE.trim_start_matches('L').trim_end_matches(';'))?;
+        Ok(Self {
+            class,
+            head: jni.field(class, "head", NODE)?,
+            next: jni.field(node, "next", NODE)?,
+            waiter: jni.field(node, "waiter", "Ljava/lang/Thread;")?,
+            status: jni.field(node, "status", "I")?,
+        })
     }
 }
 

@@ -92,6 +92,14 @@ impl Jni {
         call!(self, GetLongField, object, field)
     }
 
+    /// Reads an `int` field. No Java code runs, nothing is allocated.
+    ///
+    /// # Safety
+    /// `object` is a live reference to an instance of the class `field` was looked up in.
+    pub unsafe fn int_field(self, object: jobject, field: jfieldID) -> i32 {
+        call!(self, GetIntField, object, field)
+    }
+
     /// Reads a field that holds an object, as a local reference; `None` for null. No Java code runs.
     ///
     /// # Safety

@@ -4,13 +4,23 @@
 //! stack. Each look stands for the time since the one before, times the waiters that it is one of; so what is expected
 //! of all looks is the time that was waited, charged to whoever had the lock meanwhile.
 //!
-//! An owner goes on while it is looked at. So it is asked for before and after its stack is taken, and the wait must go
-//! on as well; else the stack may be of after it. (One that gave the lock away and had it again within those some 50 µs
-//! is not told from one that kept it.) Its tag is taken only if its record did not change meanwhile. Where the owner is
-//! not known, or not for sure, the lock's class stands alone, so that sums are whole.
+//! An owner goes on while it is looked at: its stack may be of when it has given the lock away, even if it has it again
+//! afterwards. So a stack is taken only with a proof that the lock was not given away between two moments, of which the
+//! first is before it and the second after it, and the owner was the same at both. Its tag is taken only if its record did
+//! not change in between. Where the owner is not known, or there is no proof, the lock's class stands alone, so that sums
+//! are whole.
 //!
-//! A synchronizer tells its owner by a field. A monitor's is asked of JVMTI, which stops all threads for it and does not
-//! name virtual ones (`GetObjectMonitorUsage`, `jvmtiEnvBase.cpp`, JDK 21 to 25): at the most ten such stops a second.
+//! The proof is that the owner did not run in between: the CPU time of a thread of the platform is the same. Or, of a lock
+//! of `java.util.concurrent`, that the first in its queue was not woken. Who gives such a lock away wakes that one before
+//! it does anything else: it takes [`WAITING`](super::contention) from its node (`signalNext`,
+//! `AbstractQueuedSynchronizer.java`, JDK 17 to 25). Only that thread sets it again, and for that it must run. So it must
+//! be the same node, waiting, before and after, and its thread parked since the same time, as mount events tell. The
+//! queue is looked at outside of the looks at the owner, so that one who came by the lock before the wake-up that is due
+//! for it is the owner at the first look already.
+//!
+//! A lock of `java.util.concurrent` tells its owner by a field. A monitor's is asked of JVMTI, which stops all threads for
+//! it and does not name virtual ones (`GetObjectMonitorUsage`, `jvmtiEnvBase.cpp`, JDK 21 to 25): at the most ten such
+//! stops a second. So a monitor's owner is not known while it computes, but while it sleeps or waits for I/O.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -25,7 +35,7 @@ use vtprof_signal::tag::{JavaThreadId, Tag};
 
 use super::bindings::jvmtiFrameInfo;
 use super::capture;
-use super::contention::{self, Contention, Synchronizers};
+use super::contention::{self, Contention, First, Synchronizers};
 use super::jni::Jni;
 use super::waiters::{Held, Wait, Waiters};
 use crate::aggregate::weight::Weight;
@@ -167,14 +177,13 @@ impl Owners {
                 amount: stands_for * tick as f64,
             };
             let jni = self.jni;
-            jni.with_frame(|| self.look_at(waiters, waiter, &wait, asked, weight));
+            jni.with_frame(|| self.look_at(waiter, &wait, asked, weight));
             wait.lock.release(jni);
         }
     }
 
     fn look_at(
         &mut self,
-        waiters: &Waiters<Held>,
         waiter: JavaThreadId,
         wait: &Wait<Held>,
         asked: Asked<'_>,
@@ -186,9 +195,7 @@ impl Owners {
             self.counters.add(Counter::LockOwnerChanged, 1);
             return;
         };
-        let seen = self.see(lock, asked, waiter, || {
-            waiters.goes_on(waiter, wait.since_ns)
-        });
+        let seen = self.see(lock, asked, waiter);
         let (count, tag) = match seen {
             Seen::Owner(count, tag) => (count, tag),
             Seen::Nothing(why) => {
@@ -211,40 +218,69 @@ impl Owners {
         self.session.event_samples.push(head, frames);
     }
 
-    /// Takes the stack of the owner of `lock`, for which `waiter` waits as long as `goes_on` says so.
-    fn see(
-        &mut self,
-        lock: jobject,
-        asked: Asked<'_>,
-        waiter: JavaThreadId,
-        goes_on: impl Fn() -> bool,
-    ) -> Seen {
+    /// Takes the stack of the owner of `lock`, for which `waiter` waits.
+    fn see(&mut self, lock: jobject, asked: Asked<'_>, waiter: JavaThreadId) -> Seen {
         let (session, jni) = (self.session, self.jni);
+        let queue = self.queue(lock, asked);
         let Some(owner) = self.owner_of(lock, asked) else {
             return Seen::Nothing(Counter::LockOwnerNobody);
         };
         let id = session.layout.thread_id(jni, owner);
-        if id == waiter {
-            // It has just been given the lock and has not said so yet.
+        let clock = self.clock(owner);
+        // It may have just been given the lock, and has not said so yet.
+        if (queue.is_none() && clock.is_none()) || id == waiter {
             return Seen::Nothing(Counter::LockOwnerChanged);
         }
         let contexts = &session.shared.contexts;
         let before = contexts.glimpse(id);
-        let Ok(count) = session.jvmti.stack_of(owner, &mut self.frames) else {
-            return Seen::Nothing(Counter::LockOwnerNoStack);
-        };
+        let stack = session.jvmti.stack_of(owner, &mut self.frames);
         let tag = before.tag_until(contexts.glimpse(id));
         let is_owner = |now: jobject| jni.is_same(now, owner);
-        if !self.owner_of(lock, asked).is_some_and(is_owner) || !goes_on() {
+        let is_proven = self.owner_of(lock, asked).is_some_and(is_owner)
+            && (self.has_not_run(clock, owner) || self.is_same_queue(queue, lock, asked));
+        if !is_proven {
             return Seen::Nothing(Counter::LockOwnerChanged);
         }
-        if count == 0 {
+        let Some(count) = stack.ok().filter(|count| *count > 0) else {
             return Seen::Nothing(Counter::LockOwnerNoStack);
-        }
+        };
         if tag.is_none() {
             self.counters.add(Counter::LockOwnerUnsure, 1);
         }
         Seen::Owner(count, tag.unwrap_or(Tag::EMPTY))
+    }
+
+    /// Who is first in the queue of a synchronizer, and parked since when.
+    fn queue(&self, lock: jobject, asked: Asked<'_>) -> Option<(First, u64)> {
+        let Asked::Field(synchronizers) = asked else {
+            return None;
+        };
+        // SAFETY: as in `owner_of`.
+        let first = unsafe { synchronizers.first(self.jni, lock) }?;
+        let id = self.session.layout.thread_id(self.jni, first.waiter);
+        Some((first, self.contention.parks.since(id)?))
+    }
+
+    /// Whether the queue still is what it was, so that nobody has given the lock away in between.
+    fn is_same_queue(&self, before: Option<(First, u64)>, lock: jobject, asked: Asked<'_>) -> bool {
+        match (before, self.queue(lock, asked)) {
+            (Some((one, since)), Some((other, until))) => {
+                since == until && self.jni.is_same(one.node, other.node)
+            }
+            _ => false,
+        }
+    }
+
+    /// CPU time that a thread of the platform has used, and which one it is.
+    fn clock(&self, owner: jobject) -> Option<(OsThreadId, u64)> {
+        let (_, thread) = self.session.layout.of_running(self.jni, owner)?;
+        let thread = OsThreadId(thread);
+        Some((thread, cpu_time_ns(thread)?))
+    }
+
+    /// Whether the owner has not run since its clock was read, so that it has given nothing away.
+    fn has_not_run(&self, before: Option<(OsThreadId, u64)>, owner: jobject) -> bool {
+        before.is_some() && before == self.clock(owner)
     }
 
     fn owner_of(&self, lock: jobject, asked: Asked<'_>) -> Option<jobject> {

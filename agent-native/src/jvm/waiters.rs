@@ -125,12 +125,10 @@ impl<L: Clone> Waiters<L> {
         None
     }
 
-    /// Whether that wait of that thread goes on; from any thread.
-    pub fn goes_on(&self, thread: JavaThreadId, since_ns: u64) -> bool {
+    /// Since when `thread` waits, ns, from any thread; `None` where it does not.
+    pub fn since(&self, thread: JavaThreadId) -> Option<u64> {
         let waits = self.shard(thread).waits.lock();
-        waits
-            .get(&thread)
-            .is_some_and(|wait| wait.since_ns == since_ns)
+        waits.get(&thread).map(|wait| wait.since_ns)
     }
 
     /// Forgets all.
@@ -205,13 +203,13 @@ mod tests {
         }
         assert_eq!(waiters.count(), 1_000);
         for id in 1..=1_000_i64 {
-            assert!(waiters.goes_on(JavaThreadId(id), id as u64));
-            assert!(!waiters.goes_on(JavaThreadId(id), 0), "another wait of its");
+            assert_eq!(waiters.since(JavaThreadId(id)), Some(id as u64));
             assert!(waiters.has(JavaThreadId(id)));
             let left = waiters.leave(JavaThreadId(id)).unwrap();
             assert_eq!((left.since_ns, left.lock), (id as u64, id as u64 * 10));
             assert!(waiters.leave(JavaThreadId(id)).is_none());
             assert!(!waiters.has(JavaThreadId(id)));
+            assert_eq!(waiters.since(JavaThreadId(id)), None);
         }
         assert_eq!(waiters.count(), 0);
     }

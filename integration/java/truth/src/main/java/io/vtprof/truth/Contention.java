@@ -1,31 +1,35 @@
 package io.vtprof.truth;
 
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * All threads enter one monitor and one lock of {@code java.util.concurrent}, {@code --count} times each, and burn a
  * little while they have it. Each thread is in a span of its own all the while. How long they waited is measured around
- * each entering and noted in ns: of a span as {@code monitor.SPAN} and {@code lock.SPAN}, of all as {@code
- * delay.monitor} and {@code delay.lock}. A last part has no span: {@code delay.spanless}.
+ * each entering and noted in ns, of all as {@code delay.monitor} and {@code delay.lock}. A few threads have no span; that
+ * part of both is {@code spanless.monitor} and {@code spanless.lock}.
  */
 final class Contention implements Scenario {
   /** While it has the lock: longer than the lock is on its way from one to the next. */
-  private static final long HELD_MICROS = 300;
+  private static final long HELD_MICROS = 1_000;
   private static final int SPANLESS = 8;
 
-  private final LongAdder monitorNanos = new LongAdder();
-  private final LongAdder lockNanos = new LongAdder();
-  private final LongAdder spanlessNanos = new LongAdder();
+  private final Delay all = new Delay();
+  private final Delay spanless = new Delay();
   private final Shelf shelf = new Shelf();
   private final ReentrantLock lock = new ReentrantLock();
-  private final AtomicInteger entered = new AtomicInteger();
 
   /** What is waited for by {@code synchronized}. */
   private static final class Shelf {}
+
+  /** How long threads waited, ns. */
+  private static final class Delay {
+    private final LongAdder monitor = new LongAdder();
+    private final LongAdder lock = new LongAdder();
+  }
 
   @Override
   public void run(World world) throws Exception {
@@ -37,34 +41,28 @@ final class Contention implements Scenario {
         Burner burner = world.root(random);
         barrier.await();
         if (!hasSpan) {
-          LongAdder nanos = new LongAdder();
-          rounds(world, () -> world.keep(burner.work(world.iterations(HELD_MICROS))), nanos, nanos);
-          spanlessNanos.add(nanos.sum());
+          rounds(world, () -> world.keep(burner.work(world.iterations(HELD_MICROS))), List.of(all, spanless));
           return;
         }
         Traced span = Traced.root(world, burner, "contention");
-        LongAdder monitor = new LongAdder();
-        LongAdder parked = new LongAdder();
-        span.run(() -> rounds(world, () -> span.work(HELD_MICROS), monitor, parked));
-        monitorNanos.add(monitor.sum());
-        lockNanos.add(parked.sum());
-        String id = span.span().getSpanContext().getSpanId();
-        world.log().fact("monitor." + id, monitor.sum());
-        world.log().fact("lock." + id, parked.sum());
+        span.run(() -> rounds(world, () -> span.work(HELD_MICROS), List.of(all)));
       });
     }
     world.join();
-    world.log().fact("delay.monitor", monitorNanos.sum());
-    world.log().fact("delay.lock", lockNanos.sum());
-    world.log().fact("delay.spanless", spanlessNanos.sum());
-    world.log().fact("entered", entered.get());
+    world.log().fact("delay.monitor", all.monitor.sum());
+    world.log().fact("delay.lock", all.lock.sum());
+    world.log().fact("spanless.monitor", spanless.monitor.sum());
+    world.log().fact("spanless.lock", spanless.lock.sum());
   }
 
-  private void rounds(World world, Runnable held, LongAdder monitor, LongAdder parked) {
+  private void rounds(World world, Runnable held, List<Delay> sums) {
     for (long n = world.count(); n > 0; n--) {
-      monitor.add(inMonitor(held));
-      parked.add(inLock(held));
-      entered.incrementAndGet();
+      long monitor = inMonitor(held);
+      long parked = inLock(held);
+      for (Delay sum : sums) {
+        sum.monitor.add(monitor);
+        sum.lock.add(parked);
+      }
     }
   }
 

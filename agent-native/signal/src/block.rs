@@ -31,6 +31,13 @@ pub struct Block {
     running: AtomicI64,
     /// Inside a walk: a second signal must not start another. Relaxed: same thread only.
     walking: AtomicU32,
+    /// 1 while a perf event is in its first period, which is another than the following. Relaxed: written before the
+    /// event is published (`perf`), then by the handler alone. So are the two below.
+    first_period: AtomicU32,
+    /// CPU time of the thread, ns, up to which it was counted in periods; modulo 2⁶⁴.
+    counted_ns: AtomicU64,
+    /// CPU time of the thread, ns, before which no sample is to be taken again.
+    rests_until_ns: AtomicU64,
 }
 
 #[cfg(not(loom))]
@@ -47,6 +54,9 @@ macro_rules! free_block {
             own_thread: AtomicI64::new(0),
             running: AtomicI64::new(0),
             walking: AtomicU32::new(0),
+            first_period: AtomicU32::new(0),
+            counted_ns: AtomicU64::new(0),
+            rests_until_ns: AtomicU64::new(0),
         }
     };
 }
@@ -155,6 +165,54 @@ impl Block {
     pub fn end_walk(&self) {
         self.walking.store(0, Ordering::Relaxed);
     }
+
+    /// CPU time of the thread is counted in periods from now on, at `cpu_ns` of its clock. The first signal comes
+    /// after `first_ns`. It shall stand for one period however late it comes, up to half of one; so shall the next.
+    pub fn begin_periods(&self, cpu_ns: u64, first_ns: u64, period_ns: u64) {
+        let half_before = period_ns + period_ns / 2;
+        self.counted_ns.store(
+            cpu_ns.wrapping_add(first_ns).wrapping_sub(half_before),
+            Ordering::Relaxed,
+        );
+        self.rests_until_ns.store(0, Ordering::Relaxed);
+        self.first_period.store(1, Ordering::Relaxed);
+    }
+
+    /// `true` at the first signal since [`Block::begin_periods`].
+    pub fn end_first_period(&self) -> bool {
+        // Same thread only, so load and store need not be one step.
+        let is_first = self.first_period.load(Ordering::Relaxed) != 0;
+        self.first_period.store(0, Ordering::Relaxed);
+        is_first
+    }
+
+    /// Whole periods that the thread has used, at `cpu_ns` of its clock, since they were last asked for. The rest is
+    /// kept for the next time.
+    pub fn take_periods(&self, cpu_ns: u64, period_ns: u64) -> u32 {
+        let counted = self.counted_ns.load(Ordering::Relaxed);
+        let grown = cpu_ns.wrapping_sub(counted);
+        // More than half of all numbers: it has not come so far yet.
+        if grown > u64::MAX / 2 {
+            return 0;
+        }
+        let periods = grown.checked_div(period_ns).unwrap_or(0);
+        let periods = u32::try_from(periods).unwrap_or(u32::MAX);
+        let taken = u64::from(periods).wrapping_mul(period_ns);
+        self.counted_ns
+            .store(counted.wrapping_add(taken), Ordering::Relaxed);
+        periods
+    }
+
+    /// Whether the thread is to be left alone still, at `cpu_ns` of its clock.
+    #[must_use]
+    pub fn rests(&self, cpu_ns: u64) -> bool {
+        cpu_ns < self.rests_until_ns.load(Ordering::Relaxed)
+    }
+
+    /// No sample is to be taken before `cpu_ns` of the thread's clock.
+    pub fn rest_until(&self, cpu_ns: u64) {
+        self.rests_until_ns.store(cpu_ns, Ordering::Relaxed);
+    }
 }
 
 impl Default for Block {
@@ -191,6 +249,40 @@ mod tests {
         block.clear_java();
         assert_eq!(block.running(), JavaThreadId::NONE);
         assert_eq!(block.jni_env(), 0);
+    }
+
+    #[test]
+    fn periods_are_whole_and_what_is_left_counts_the_next_time() {
+        let block = Block::new();
+        block.begin_periods(5_000, 300, 1_000);
+        assert!(block.end_first_period() && !block.end_first_period());
+        assert_eq!(block.take_periods(5_300, 1_000), 1, "the first signal");
+        assert_eq!(block.take_periods(5_790, 1_000), 0, "early");
+        assert_eq!(block.take_periods(6_310, 1_000), 1);
+        // Half a period early or late is on time.
+        assert_eq!(block.take_periods(7_750, 1_000), 1);
+        assert_eq!(block.take_periods(7_850, 1_000), 1);
+        assert_eq!(block.take_periods(17_900, 1_000), 10, "signals were lost");
+        assert_eq!(block.take_periods(17_000, 1_000), 0, "no time runs back");
+        assert_eq!(block.take_periods(18_900, 1_000), 1);
+    }
+
+    #[test]
+    fn a_thread_that_has_used_nothing_yet_begins_before_zero() {
+        let block = Block::new();
+        block.begin_periods(0, 100, 1_000);
+        assert_eq!(block.take_periods(100, 1_000), 1);
+        assert_eq!(block.take_periods(1_100, 1_000), 1);
+    }
+
+    #[test]
+    fn a_thread_rests_until_its_own_clock_says_so() {
+        let block = Block::new();
+        assert!(!block.rests(0));
+        block.rest_until(500);
+        assert!(block.rests(499) && !block.rests(500));
+        block.begin_periods(0, 1, 1);
+        assert!(!block.rests(0));
     }
 
     #[test]

@@ -28,9 +28,11 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Timer signals of ours that reached the handler, until sampling was stopped.
+    /// Signals of ours that reached the handler, until sampling was stopped. Not those of perf events that stand for no
+    /// period.
     Signals => "signals.received",
-    /// Timer expiries that were merged into one signal (`si_overrun`); their time is in the sample's weight.
+    /// Timer expiries that were merged into one signal (`si_overrun`), or periods beyond the first that a thread has
+    /// used since its last signal (perf); their time is in the sample's weight.
     Overruns => "signals.overruns",
     /// Signals of our number that somebody else sent; forwarded to the handler that was there before.
     SignalsForeign => "signals.foreign",
@@ -38,6 +40,8 @@ counters! {
     SignalsStale => "signals.stale",
     /// Periods of signals that reached the handler after sampling was stopped; in no other counter.
     SignalsLate => "signals.after_stop",
+    /// Signals of perf events that came before a period was over, or too soon after the last; the time counts at the next.
+    SignalsEarly => "signals.early",
     /// Samples handed to the drain thread.
     SamplesTaken => "samples.taken",
     /// Samples of threads that are not Java's.
@@ -106,6 +110,8 @@ counters! {
     WalkFaultsBlocked => "failed.faults_blocked",
     /// Walks that faulted; contained.
     WalkFaulted => "failed.faulted",
+    /// Samples of time in the kernel, which did not signal for it: without privilege it does so for user code alone.
+    WalkInKernel => "failed.in_kernel",
     /// Walks from one of HotSpot's stubs, which AsyncGetCallTrace does not know.
     StubsMet => "stubs.interrupted",
     /// Those of them that were walked from the stub's caller after all; the others count as failed.
@@ -152,6 +158,8 @@ counters! {
     NamesUnresolved => "names.unresolved",
     /// Timers the kernel refused; those threads are not sampled.
     TimersRefused => "timers.refused",
+    /// Perf events that were refused, or would have taken too many descriptors; those threads have a timer.
+    PerfRefused => "perf.refused",
     /// Threads beyond the greatest number of thread blocks; not sampled.
     ThreadsOverflow => "threads.overflow",
     /// Threads under a timer by now, over the whole run.

@@ -1,9 +1,9 @@
 //! The entry point: one timer signal becomes one sample, or one counted loss.
 //!
-//! Calls made from here: `clock_gettime`, `gettid` and AsyncGetCallTrace. The first two are
-//! async-signal-safe (signal-safety(7); `gettid` is a bare system call), the third is made for it.
+//! Calls made from here: `clock_gettime`, `gettid`, `ioctl` and AsyncGetCallTrace. The first three are
+//! async-signal-safe (signal-safety(7); `gettid` and `ioctl` are bare system calls), the last is made for it.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::block::Block;
@@ -15,13 +15,14 @@ use crate::epilogue;
 use crate::fault;
 use crate::gate::Mode;
 use crate::leaf_call;
+use crate::perf::{self, Owner};
 use crate::registers::Registers;
 use crate::ring::PushError;
 use crate::sample::{self, Flags, Head};
 use crate::scratch::{Claim, DEPTH};
 use crate::shared::{self, Shared, Source};
 use crate::stubs;
-use crate::tag::{JavaThreadId, Tag};
+use crate::tag::JavaThreadId;
 use crate::truncation::Truncation;
 use crate::walk::{CallFrame, CallTrace, Failure};
 
@@ -47,6 +48,36 @@ const _: () = assert!(
         && core::mem::offset_of!(TimerInfo, value) == 24
         && size_of::<TimerInfo>() <= size_of::<libc::siginfo_t>()
 );
+
+/// `siginfo_t` of a descriptor's signal (`F_SETSIG`): the same header, member `_sigpoll`.
+#[repr(C)]
+struct DescriptorInfo {
+    signo: c_int,
+    errno: c_int,
+    code: c_int,
+    pad: c_int,
+    band: c_long,
+    descriptor: c_int,
+}
+
+const _: () = assert!(
+    core::mem::offset_of!(DescriptorInfo, code) == core::mem::offset_of!(TimerInfo, code)
+        && core::mem::offset_of!(DescriptorInfo, band) == 16
+        && core::mem::offset_of!(DescriptorInfo, descriptor) == 24
+        && size_of::<DescriptorInfo>() <= size_of::<libc::siginfo_t>()
+);
+
+/// `si_code` of a descriptor's signal: `POLL_IN`, the only one that a perf event without a limit of its own sends.
+const READABLE: c_int = 1;
+
+/// The descriptor that a signal is of; `None` for one of other origin. Async-signal-safe.
+#[must_use]
+pub fn descriptor_of(info: &libc::siginfo_t) -> Option<c_int> {
+    // SAFETY: `DescriptorInfo` is a prefix of it by the asserts above, made of integers only. What signals of other
+    // origin with this code have there is some number, to be looked up and not used otherwise.
+    let info = unsafe { &*core::ptr::from_ref(info).cast::<DescriptorInfo>() };
+    (info.code == READABLE).then_some(info.descriptor)
+}
 
 /// What stood on our signal number before us: function (0 for none) and whether it takes three arguments.
 /// Written before our handler is installed. Pair: Release in `set_previous`, Acquire in `forward`.
@@ -85,8 +116,17 @@ pub unsafe extern "C" fn on_signal(
             ours = true;
             // SAFETY: `context` is the kernel's, for this very interruption.
             unsafe { on_timer(shared, cookie, timer.overrun, context) };
-        } else {
-            // No timer's of ours, so in no book: it need not enter.
+        // SAFETY: as above.
+        } else if let Some(descriptor) = descriptor_of(unsafe { &*info }) {
+            let owner = perf::EVENTS.owner(descriptor);
+            ours = owner != Owner::Foreign;
+            if ours {
+                // SAFETY: as above.
+                unsafe { on_perf(shared, descriptor, owner, context) };
+            }
+        }
+        if !ours {
+            // Not of ours, so in no book: it need not enter.
             shared.counters.add(Counter::SignalsForeign, 1);
         }
     }
@@ -142,39 +182,119 @@ unsafe fn on_timer(shared: &Shared, cookie: Cookie, overrun: c_int, context: *mu
             .add(Counter::DroppedDisarmed, u64::from(periods));
         return;
     }
-    let started = now_ns();
     // SAFETY: `gettid` takes nothing and cannot fail.
-    let os_thread = unsafe { libc::gettid() };
-    match shared.blocks.get(cookie.block) {
-        Some(block) if block.is_for(os_thread.cast_unsigned(), cookie.generation) => {
-            if block.begin_walk() {
-                // SAFETY: `block` is the calling thread's own block, so what it says of its JavaThread holds.
-                unsafe {
-                    take_sample(
-                        shared,
-                        block,
-                        os_thread.cast_unsigned(),
-                        cookie,
-                        periods,
-                        started,
-                        context,
-                    );
-                };
-                block.end_walk();
-            } else {
-                shared
-                    .counters
-                    .add(Counter::DroppedNested, u64::from(periods));
-            }
-        }
-        _ => shared
+    let os_thread = unsafe { libc::gettid() }.cast_unsigned();
+    match block_of(shared, cookie, os_thread) {
+        // SAFETY: `block` is the calling thread's own; for the rest as above.
+        Some(block) => unsafe {
+            sample_or_drop(shared, block, os_thread, cookie, periods, periods, context);
+        },
+        None => shared
             .counters
             .add(Counter::SignalsStale, u64::from(periods)),
+    }
+    drop(inside);
+}
+
+/// A perf event's signal: as [`on_timer`], but how many periods it stands for is told by the thread's CPU clock.
+///
+/// # Safety
+/// `context` is the `ucontext_t*` of the running signal handler.
+unsafe fn on_perf(shared: &Shared, descriptor: c_int, owner: Owner, context: *mut c_void) {
+    let inside = shared.gate.enter();
+    if inside.mode() == Mode::Closed {
+        shared.counters.add(Counter::SignalsLate, 1);
+        return;
+    }
+    // SAFETY: `gettid` takes nothing and cannot fail.
+    let os_thread = unsafe { libc::gettid() }.cast_unsigned();
+    let known = match owner {
+        Owner::Thread(cookie) => block_of(shared, cookie, os_thread).map(|block| (cookie, block)),
+        Owner::Past | Owner::Foreign => None,
+    };
+    let Some((cookie, block)) = known else {
+        shared.counters.add(Counter::Signals, 1);
+        shared.counters.add(Counter::SignalsStale, 1);
+        return;
+    };
+    let events = &perf::EVENTS;
+    let period_ns = events.period_ns();
+    if block.end_first_period() {
+        events.end_first_period(descriptor);
+    }
+    let cpu_ns = perf::thread_cpu_ns();
+    let periods = if block.rests(cpu_ns) {
+        0
+    } else {
+        block.take_periods(cpu_ns, period_ns)
+    };
+    if periods == 0 {
+        shared.counters.add(Counter::SignalsEarly, 1);
+        return;
+    }
+    shared.counters.add(Counter::Signals, 1);
+    shared
+        .counters
+        .add(Counter::Overruns, u64::from(periods - 1));
+    if inside.mode() == Mode::Disarmed {
+        shared
+            .counters
+            .add(Counter::DroppedDisarmed, u64::from(periods));
+        return;
+    }
+    // Where the kernel does not signal for its own time, that is what the others went by in: in which calls, and of
+    // whom, is not known. A thread that is not Java's has no calls that would be told apart.
+    let seen = if events.sees_kernel() || block.jni_env() == 0 {
+        periods
+    } else {
+        1
+    };
+    // SAFETY: `block` is the calling thread's own; for the rest as above.
+    unsafe { sample_or_drop(shared, block, os_thread, cookie, seen, periods, context) };
+    // A signal that has come meanwhile is delivered at once, so a handler that takes as long as a period would leave
+    // the thread no time. Half a period at the least is its own, by its own clock: it may have lost its CPU in here.
+    block.rest_until(perf::thread_cpu_ns().saturating_add(period_ns / 2));
+    drop(inside);
+}
+
+/// The block, if it is this thread's in that life.
+fn block_of(shared: &Shared, cookie: Cookie, os_thread: u32) -> Option<&'static Block> {
+    shared
+        .blocks
+        .get(cookie.block)
+        .filter(|block| block.is_for(os_thread, cookie.generation))
+}
+
+/// One sample of `seen` periods, and one without a stack or a tag of what is left of `periods`.
+///
+/// # Safety
+/// `block` is the calling OS thread's; `context` as for `on_timer`.
+unsafe fn sample_or_drop(
+    shared: &Shared,
+    block: &Block,
+    os_thread: u32,
+    cookie: Cookie,
+    seen: u32,
+    periods: u32,
+    context: *mut c_void,
+) {
+    let started = now_ns();
+    if block.begin_walk() {
+        // SAFETY: `block` is the calling thread's own block, so what it says of its JavaThread holds.
+        unsafe { take_sample(shared, block, os_thread, cookie, seen, started, context) };
+        if let Some(unseen) = periods.checked_sub(seen).filter(|unseen| *unseen > 0) {
+            let mut head = Head::new(started, cookie, unseen);
+            fail(shared, &mut head, Failure::IN_KERNEL);
+        }
+        block.end_walk();
+    } else {
+        shared
+            .counters
+            .add(Counter::DroppedNested, u64::from(periods));
     }
     let took = now_ns().saturating_sub(started);
     shared.counters.add(Counter::HandlerNs, took);
     shared.counters.handler.add(took);
-    drop(inside);
 }
 
 /// # Safety
@@ -188,16 +308,7 @@ unsafe fn take_sample(
     time_ns: u64,
     context: *mut c_void,
 ) {
-    let mut head = Head {
-        time_ns,
-        block: cookie.block,
-        generation: cookie.generation,
-        periods,
-        flags: Flags::NONE,
-        failure: Failure(0),
-        truncation: None,
-        tag: Tag::EMPTY,
-    };
+    let mut head = Head::new(time_ns, cookie, periods);
     let env = block.jni_env();
     if env == 0 {
         head.flags = Flags::NATIVE;

@@ -25,6 +25,7 @@
 //! | [`context_table`] | which span a Java thread is in |
 //! | [`blocks`], [`block`] | what the handler knows about its OS thread |
 //! | [`cookie`] | how a timer names its block |
+//! | [`perf`] | how a perf event does, and what its signal stands for |
 //! | [`counters`] | every loss by name |
 //! | [`durations`] | how long it all took |
 //! | [`gate`] | who is inside, and whether anything is done there |
@@ -79,6 +80,8 @@ pub mod leaf_frame;
 pub mod load;
 #[cfg(not(loom))]
 pub mod methods;
+#[cfg(not(loom))]
+pub mod perf;
 pub mod primitive;
 #[cfg(not(loom))]
 pub mod registers;

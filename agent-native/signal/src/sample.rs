@@ -9,7 +9,7 @@
 //! | 4–7 | tag: trace hi, trace lo, span, root; zeros for none |
 //! | 8… | frames, leaf first: bci, method |
 
-use crate::cookie::{BlockIndex, Generation};
+use crate::cookie::{BlockIndex, Cookie, Generation};
 use crate::ring::Writer;
 use crate::tag::Tag;
 use crate::truncation::Truncation;
@@ -48,7 +48,7 @@ pub struct Head {
     pub block: BlockIndex,
     /// The thread's life of the block.
     pub generation: Generation,
-    /// Timer periods it stands for: overruns + 1.
+    /// Periods it stands for: overruns + 1.
     pub periods: u32,
     /// See [`Flags`].
     pub flags: Flags,
@@ -58,6 +58,23 @@ pub struct Head {
     pub truncation: Option<Truncation>,
     /// The tag, or [`Tag::EMPTY`].
     pub tag: Tag,
+}
+
+impl Head {
+    /// Of a thread of which nothing else is known yet.
+    #[must_use]
+    pub const fn new(time_ns: u64, cookie: Cookie, periods: u32) -> Self {
+        Self {
+            time_ns,
+            block: cookie.block,
+            generation: cookie.generation,
+            periods,
+            flags: Flags::NONE,
+            failure: Failure(0),
+            truncation: None,
+            tag: Tag::EMPTY,
+        }
+    }
 }
 
 /// Words of a sample of `frames` frames.

@@ -77,6 +77,8 @@ impl Failure {
     pub const FAULTS_BLOCKED: Self = Self(-101);
     /// The walk faulted.
     pub const FAULTED: Self = Self(-102);
+    /// The time went by in the kernel, where no signal came.
+    pub const IN_KERNEL: Self = Self(-103);
 
     /// AsyncGetCallTrace's `ticks_unknown_Java`: the thread was in Java code, in a frame it does not know.
     pub const UNKNOWN_JAVA: Self = Self(-5);
@@ -99,6 +101,7 @@ impl Failure {
             -100 => Counter::WalkNoBuffer,
             -101 => Counter::WalkFaultsBlocked,
             -102 => Counter::WalkFaulted,
+            -103 => Counter::WalkInKernel,
             _ => Counter::WalkOther,
         }
     }

@@ -9,6 +9,7 @@ use crate::frozen::{Frozen, Marks};
 use crate::primitive::AtomicU64 as Word;
 use crate::ring::Ring;
 use crate::scratch::Scratch;
+use crate::tag::Tag;
 
 unsafe extern "C" fn three_frames(trace: *mut CallTrace, depth: i32, _: *mut c_void) {
     assert_eq!(depth as usize, DEPTH);
@@ -245,6 +246,82 @@ fn a_signal_after_the_books_were_closed_is_counted_outside_of_them_and_nowhere_e
 /// Periods that signals stand for, in the books.
 fn expired(shared: &Shared) -> u64 {
     shared.counters.get(Counter::Signals) + shared.counters.get(Counter::Overruns)
+}
+
+/// One test for all of it, since there is one table of events.
+#[test]
+fn a_perf_event_stands_for_the_cpu_time_since_the_last_and_its_books_are_even() {
+    /// So long that what this test itself uses does not matter.
+    const PERIOD: u64 = 1_000_000_000_000;
+    /// No file: the request of the first signal is refused.
+    const DESCRIPTOR: c_int = 60_000;
+    let shared = shared(three_frames, 1024);
+    let (block, cookie) = own_block(shared);
+    block.set_java(8, 0, JavaThreadId(5));
+    shared.set_source(Source::Mount);
+    shared.contexts.set(JavaThreadId(5), &TAG).unwrap();
+    // SAFETY: the walker does not look at the context.
+    let signal = |owner| unsafe { on_perf(shared, DESCRIPTOR, owner, core::ptr::null_mut()) };
+    let ours = Owner::Thread(cookie);
+    let count = |counter| shared.counters.get(counter);
+    let used = |periods: u64| {
+        block.begin_periods(
+            perf::thread_cpu_ns().wrapping_sub(periods * PERIOD),
+            PERIOD,
+            PERIOD,
+        );
+    };
+    let samples = || -> Vec<_> {
+        std::iter::from_fn(|| pop(shared))
+            .map(|(head, frames)| (head.periods, head.tag, frames.len(), head.failure))
+            .collect()
+    };
+
+    perf::EVENTS.set(PERIOD, true);
+    used(1);
+    signal(ours);
+    used(7);
+    signal(ours);
+    let whole = |periods| (periods, TAG, 3, Failure(0));
+    assert_eq!(samples(), [whole(1), whole(7)]);
+    // At once again: nothing was used since.
+    signal(ours);
+    // Half a period is the thread's own, whatever it has used before.
+    used(2);
+    block.rest_until(u64::MAX);
+    signal(ours);
+    assert_eq!(samples(), []);
+    assert_eq!((count(Counter::SignalsEarly), expired(shared)), (2, 8));
+
+    // Time in the kernel that no signal came for is in no stack and has no tag.
+    perf::EVENTS.set(PERIOD, false);
+    used(5);
+    signal(ours);
+    assert_eq!(
+        samples(),
+        [whole(1), (4, Tag::EMPTY, 0, Failure::IN_KERNEL)]
+    );
+    block.clear_java();
+    used(5);
+    signal(ours);
+    assert_eq!(samples(), [(5, Tag::EMPTY, 0, Failure(0))]);
+    assert_eq!(expired(shared), 18);
+
+    signal(Owner::Past);
+    let other = Cookie {
+        generation: crate::cookie::Generation(cookie.generation.0 + 1),
+        ..cookie
+    };
+    signal(Owner::Thread(other));
+    assert_eq!((count(Counter::SignalsStale), expired(shared)), (2, 20));
+    shared.gate.disarm();
+    used(3);
+    signal(ours);
+    assert_eq!((count(Counter::DroppedDisarmed), expired(shared)), (3, 23));
+    shared.gate.close();
+    signal(ours);
+    assert_eq!((count(Counter::SignalsLate), expired(shared)), (1, 23));
+    assert_eq!(samples(), []);
 }
 
 /// Threads that are signalled all the time: some of their signals of an earlier life, more samples than the ring has

@@ -40,6 +40,7 @@ use crate::jvm::vmstructs::VmStructs;
 use crate::log;
 use crate::options::value::spelled;
 use crate::options::{ContextStrategy, Options};
+use crate::sampling::engine::Engine;
 use crate::sampling::faults::{self, Containment};
 use crate::sampling::signal;
 use crate::service;
@@ -154,10 +155,22 @@ impl Session {
             Frozen::new(Marks::default(), None)
         };
         let shared = Self::share(options, prepared, &layout, frozen);
-        let signal = signals
-            .then(|| signal::install(options.signal))
-            .transpose()?;
-        let registry = Registry::new(&BLOCKS, &COUNTERS, signal.unwrap_or(0), pace, period);
+        let engine = Engine::choose(options.engine, pace, period, options.signal);
+        if let Some(refused) = &engine.refused {
+            log::warn(&format!(
+                "engine=perf is refused: {refused}; CPU timers are used, as with engine=timer"
+            ));
+        }
+        let wanted = engine.perf.map(|perf| perf.signal).or(options.signal);
+        let signal = signals.then(|| signal::install(wanted)).transpose()?;
+        let registry = Registry::new(
+            &BLOCKS,
+            &COUNTERS,
+            signal.unwrap_or(0),
+            pace,
+            period,
+            engine.perf,
+        );
         let session = Self {
             vm: prepared.vm,
             jvmti: prepared.jvmti,
@@ -169,6 +182,7 @@ impl Session {
             facts: Facts {
                 jvm: prepared.jvm.name.clone(),
                 kernel: kernel_release(),
+                engine: engine.description,
                 is_stress: pace == Pace::Wall,
             },
             period,
@@ -255,12 +269,13 @@ impl Session {
             None => self.kinds().join(" and "),
         };
         log::info(&format!(
-            "{} profiles {what} of {}, a window each {:?}, into {}; context={}",
+            "{} profiles {what} of {}, a window each {:?}, into {}; context={} engine={}",
             env!("CARGO_PKG_VERSION"),
             self.service,
             self.options.every,
             self.directory.path().display(),
             self.strategy(),
+            self.facts.engine,
         ));
         Ok(())
     }

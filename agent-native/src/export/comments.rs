@@ -13,6 +13,8 @@ pub struct Facts {
     pub jvm: String,
     /// Kernel release.
     pub kernel: String,
+    /// What signals threads: `timer` or `perf`, and why.
+    pub engine: String,
     /// Whether signals come by the wall clock (option `stress`).
     pub is_stress: bool,
 }
@@ -151,6 +153,7 @@ pub fn lines(
         format!("jvm={}", facts.jvm),
         format!("kernel={} {}", facts.kernel, std::env::consts::ARCH),
         format!("context.strategy={}", window.strategy),
+        format!("engine={}", facts.engine),
         format!(
             "window: period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} start.monotonic_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}",
             window.period_ns,

@@ -31,6 +31,17 @@ pub enum ContextStrategy {
     Sample,
 }
 
+/// What signals threads as they use CPU time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// `perf` where the period is finer than the kernel's tick and the kernel permits it whole, else `timer`.
+    Auto,
+    /// POSIX timers.
+    Timer,
+    /// Perf events; `timer` where they are refused.
+    Perf,
+}
+
 /// What stays in the output directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keep {
@@ -67,6 +78,8 @@ pub enum OptionError {
 pub struct Options {
     /// CPU sampling period, or `None` for off.
     pub cpu: Option<Duration>,
+    /// What signals threads as they use CPU time.
+    pub engine: Engine,
     /// Waits from that length on are sampled for sure, shorter ones in proportion; `None` for off.
     pub blocked: Option<Duration>,
     /// Waits for a lock from that length on are sampled for sure, shorter ones in proportion; `None` for off.
@@ -105,6 +118,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             cpu: Some(Duration::from_millis(10)),
+            engine: Engine::Auto,
             blocked: None,
             lock: None,
             alloc: None,
@@ -130,8 +144,8 @@ impl Default for Options {
 
 /// All keys, as a message names them. `config` is taken out before ([`layers`]).
 const KEYS: &[&str] = &[
-    "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "every", "flush",
-    "keep", "live", "lock", "log", "out", "service", "shim", "signal", "stacks", "stress",
+    "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "engine", "every",
+    "flush", "keep", "live", "lock", "log", "out", "service", "shim", "signal", "stacks", "stress",
 ];
 
 /// Between two looks at the owners of locks that threads wait for, where it is a lock of `java.util.concurrent`.
@@ -175,6 +189,15 @@ impl Options {
     pub fn apply(&mut self, key: &str, text: &str, origin: &str) -> Result<(), OptionError> {
         let result = match key {
             "cpu" => value::period(text).map(|v| self.cpu = v),
+            "engine" => value::word(
+                text,
+                &[
+                    ("auto", Engine::Auto),
+                    ("timer", Engine::Timer),
+                    ("perf", Engine::Perf),
+                ],
+            )
+            .map(|v| self.engine = v),
             "blocked" => value::wait(text).map(|v| self.blocked = v),
             "lock" => value::wait(text).map(|v| self.lock = v),
             "alloc" => value::interval(text).map(|v| self.alloc = v),

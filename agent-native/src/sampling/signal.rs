@@ -32,9 +32,7 @@ pub fn install(wanted: Option<i32>) -> Result<i32, SignalError> {
     let number = match wanted {
         Some(number) => number,
         None => (libc::SIGRTMIN() + SPARED..=libc::SIGRTMAX())
-            .find(|number| {
-                current(*number).is_ok_and(|action| action.sa_sigaction == libc::SIG_DFL)
-            })
+            .find(|number| is_free(*number))
             .ok_or(SignalError::NoneFree)?,
     };
     let refused = |error| SignalError::Refused(number, error);
@@ -97,6 +95,11 @@ impl Watch {
         ));
         true
     }
+}
+
+/// Whether a signal has no handler.
+pub fn is_free(number: i32) -> bool {
+    current(number).is_ok_and(|action| action.sa_sigaction == libc::SIG_DFL)
 }
 
 fn is_ours(number: i32) -> bool {

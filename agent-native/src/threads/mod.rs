@@ -1,15 +1,19 @@
-//! OS threads: which there are, and a CPU timer for each.
+//! OS threads: which there are, and what signals each as it uses CPU time.
 //!
 //! | module | noun |
 //! |---|---|
 //! | [`registry`] | who is under a timer, by kernel thread id |
+//! | [`ticker`] | what signals a thread: one of the two below |
 //! | [`timer`] | one POSIX timer on one thread's CPU clock |
+//! | [`perf`] | one perf event on one thread's CPU time |
 //! | [`tasks`] | what the kernel says runs in this process |
 //! | [`name`] | thread names, digits folded |
 
 pub mod name;
 #[cfg(test)]
 mod patience;
+pub mod perf;
 pub mod registry;
 pub mod tasks;
+pub mod ticker;
 pub mod timer;

@@ -1,4 +1,4 @@
-//! Who is under a timer, by kernel thread id.
+//! Who is under a timer or a perf event, by kernel thread id.
 //!
 //! Java threads come and go by JVMTI events, on themselves; all others (collector, compiler, VM, and
 //! libraries' own) are found by looking at the kernel's list now and then. A block whose thread has gone
@@ -18,7 +18,9 @@ use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::tag::JavaThreadId;
 
 use super::name::fold_digits;
-use super::timer::{OsThreadId, Pace, Timer, cpu_time_ns};
+use super::perf::Perf;
+use super::ticker::Ticker;
+use super::timer::{OsThreadId, Pace, cpu_time_ns};
 
 /// How a Java thread is told to the registry.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +47,8 @@ struct Entry {
     is_java: bool,
     /// A thread names itself a moment after it starts, so a native one's name is read twice.
     name_is_first: bool,
-    timer: Option<Timer>,
-    /// Where there is no timer: when the thread started.
+    ticker: Option<Ticker>,
+    /// Where there is no ticker, or one that does not tell whether the thread is alive: when the thread started.
     started: Option<u64>,
 }
 
@@ -61,13 +63,13 @@ impl Entry {
         }
     }
 
-    /// Whether `thread`, whose entry this is, is still there. Its timer tells; without one (refused, or sampling is
-    /// stopped) the kernel is asked, as the id may be another's by now.
+    /// Whether `thread`, whose entry this is, is still there. Its timer tells; without one (perf, refused, or sampling
+    /// is stopped) the kernel is asked, as the id may be another's by now.
     fn is_alive(&self, thread: OsThreadId) -> bool {
-        match &self.timer {
-            Some(timer) => timer.thread_is_alive(),
-            None => self.started.is_some() && super::tasks::started(thread) == self.started,
-        }
+        let told = self.ticker.as_ref().and_then(Ticker::thread_is_alive);
+        told.unwrap_or_else(|| {
+            self.started.is_some() && super::tasks::started(thread) == self.started
+        })
     }
 }
 
@@ -91,6 +93,7 @@ struct State {
     accounted: HashMap<OsThreadId, u64>,
     random: u64,
     refusal_reported: bool,
+    fallback_reported: bool,
 }
 
 /// See the module. One for a process.
@@ -100,6 +103,8 @@ pub struct Registry {
     signal: i32,
     pace: Pace,
     period: Option<Duration>,
+    /// How perf events are made; `None` where all threads have timers.
+    perf: Option<Perf>,
     state: Mutex<State>,
 }
 
@@ -112,13 +117,18 @@ impl Registry {
         signal: i32,
         pace: Pace,
         period: Option<Duration>,
+        perf: Option<Perf>,
     ) -> Self {
+        if let Some(perf) = &perf {
+            perf.begin();
+        }
         Self {
             blocks,
             counters,
             signal,
             pace,
             period,
+            perf,
             state: Mutex::new(State {
                 entries: HashMap::new(),
                 labels: Vec::new(),
@@ -131,6 +141,7 @@ impl Registry {
                 accounted: HashMap::new(),
                 random: vtprof_signal::handler::now_ns() | 1,
                 refusal_reported: false,
+                fallback_reported: false,
             }),
         }
     }
@@ -312,12 +323,15 @@ impl Registry {
             block: index,
             generation,
         };
-        let timer = if state.paused {
+        let ticker = if state.paused {
             None
         } else {
-            self.timer(state, thread, cookie)
+            self.ticker(state, thread, block, cookie)
                 .inspect(|_| self.counters.add(Counter::CpuBeforeTimerNs, before))
         };
+        let is_told = ticker
+            .as_ref()
+            .is_some_and(|ticker| ticker.thread_is_alive().is_some());
         self.counters.add(Counter::ThreadsSeen, 1);
         if let Some(label) = state.labels.get_mut(index.0 as usize) {
             label.0 = generation;
@@ -330,11 +344,8 @@ impl Registry {
                 generation,
                 is_java: false,
                 name_is_first: true,
-                started: timer
-                    .is_none()
-                    .then(|| super::tasks::started(thread))
-                    .flatten(),
-                timer,
+                started: (!is_told).then(|| super::tasks::started(thread)).flatten(),
+                ticker,
             },
         );
         Some(index)
@@ -371,7 +382,7 @@ impl Registry {
             return false;
         };
         entry.block.clear_java();
-        drop(entry.timer);
+        drop(entry.ticker);
         entry.block.release();
         state.resting.push(entry.index);
         true

@@ -92,6 +92,7 @@ pub fn bench() -> Bench {
         libc::SIGRTMIN(),
         Pace::Cpu,
         Some(Duration::from_secs(3600)),
+        None,
     ));
     let bounds = queue::Bounds {
         samples: 3 * BATCH,

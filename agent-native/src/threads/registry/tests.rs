@@ -13,6 +13,7 @@ fn registry() -> Registry {
         libc::SIGRTMIN(),
         Pace::Cpu,
         Some(Duration::from_secs(3600)),
+        None,
     )
 }
 

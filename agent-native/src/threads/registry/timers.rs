@@ -1,21 +1,55 @@
-//! Timers, made and stopped. While they are stopped, who is known stays known, with its block and what runs
-//! there, so that nothing has to be learnt anew when they start again.
+//! Timers and perf events, made and stopped. While they are stopped, who is known stays known, with its block and what
+//! runs there, so that nothing has to be learnt anew when they start again.
 
+use std::time::Duration;
+
+use vtprof_signal::block::Block;
 use vtprof_signal::counters::Counter;
 
-use super::{Cookie, OsThreadId, Registry, State, Timer, random_phase};
+use super::{Cookie, OsThreadId, Registry, State, random_phase};
 use crate::log;
+use crate::threads::perf::PerfError;
 use crate::threads::tasks::started;
+use crate::threads::ticker::Ticker;
+use crate::threads::timer::Timer;
 
 impl Registry {
-    /// A timer for a thread; where the kernel refuses it, that is counted, and said once.
-    pub(super) fn timer(
+    /// A perf event or a timer for a thread; where the kernel refuses one, that is counted, and said once.
+    pub(super) fn ticker(
+        &self,
+        state: &mut State,
+        thread: OsThreadId,
+        block: &Block,
+        cookie: Cookie,
+    ) -> Option<Ticker> {
+        let period = self.period?;
+        if let Some(perf) = self.perf {
+            let phase = random_phase(&mut state.random, period);
+            match perf.start(thread, block, cookie, phase) {
+                Ok(event) => return Some(Ticker::Perf { _event: event }),
+                Err(PerfError::Ended) => return None,
+                Err(error) => {
+                    self.counters.add(Counter::PerfRefused, 1);
+                    if !std::mem::replace(&mut state.fallback_reported, true) {
+                        log::warn(&format!(
+                            "no perf event for thread {}: {error}; such threads have a CPU timer, as with engine=timer, and are counted as {}",
+                            thread.0,
+                            Counter::PerfRefused.name()
+                        ));
+                    }
+                }
+            }
+        }
+        self.timer(state, thread, cookie, period).map(Ticker::Timer)
+    }
+
+    fn timer(
         &self,
         state: &mut State,
         thread: OsThreadId,
         cookie: Cookie,
+        period: Duration,
     ) -> Option<Timer> {
-        let period = self.period?;
         let phase = random_phase(&mut state.random, period);
         let refused = match Timer::start(thread, self.pace, self.signal, cookie, period, phase) {
             Ok(timer) => return Some(timer),
@@ -42,11 +76,11 @@ impl Registry {
         state.paused = true;
         for (thread, entry) in &mut state.entries {
             // Before its timer goes, which knows whether this is still the thread.
-            let is_alive = entry.timer.as_ref().is_some_and(Timer::thread_is_alive);
-            if is_alive {
+            let told = entry.ticker.as_ref().and_then(Ticker::thread_is_alive);
+            if told == Some(true) {
                 entry.started = started(*thread);
             }
-            entry.timer = None;
+            entry.ticker = None;
         }
     }
 
@@ -60,16 +94,10 @@ impl Registry {
         let waiting: Vec<_> = state
             .entries
             .iter()
-            .filter(|(_, entry)| entry.timer.is_none())
-            .map(|(thread, entry)| {
-                let cookie = Cookie {
-                    block: entry.index,
-                    generation: entry.generation,
-                };
-                (*thread, cookie)
-            })
+            .filter(|(_, entry)| entry.ticker.is_none())
+            .map(|(thread, entry)| (*thread, entry.seat()))
             .collect();
-        for (thread, cookie) in waiting {
+        for (thread, seat) in waiting {
             let is_alive = state
                 .entries
                 .get(&thread)
@@ -78,9 +106,9 @@ impl Registry {
                 Self::retire(&mut state, thread);
                 continue;
             }
-            let timer = self.timer(&mut state, thread, cookie);
+            let ticker = self.ticker(&mut state, thread, seat.block, seat.cookie);
             if let Some(entry) = state.entries.get_mut(&thread) {
-                entry.timer = timer;
+                entry.ticker = ticker;
             }
         }
     }
@@ -88,7 +116,10 @@ impl Registry {
     /// How many threads are known, and how many of them have a timer.
     pub fn count(&self) -> (usize, usize) {
         let state = self.state.lock();
-        let timers = state.entries.values().filter(|entry| entry.timer.is_some());
+        let timers = state
+            .entries
+            .values()
+            .filter(|entry| entry.ticker.is_some());
         (state.entries.len(), timers.count())
     }
 }

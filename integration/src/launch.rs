@@ -4,12 +4,14 @@
 //! environment would slip in (`JAVA_TOOL_OPTIONS`, `OTEL_*`, `VTPROF_*`).
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 
 use crate::artifacts;
+use crate::confinement::Confinement;
 use crate::jdk::Jdk;
 
 /// What all JVMs have in their environment: on a loaded machine the last profile takes longer than an end should.
@@ -33,6 +35,7 @@ pub struct Launch {
     class_path: Vec<PathBuf>,
     program: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
+    confinement: Option<Confinement>,
 }
 
 impl Launch {
@@ -44,6 +47,7 @@ impl Launch {
             class_path: Vec::new(),
             program: Vec::new(),
             environment: Vec::new(),
+            confinement: None,
         }
     }
 
@@ -131,6 +135,13 @@ impl Launch {
         self
     }
 
+    /// Takes something from the process before it becomes a JVM.
+    #[must_use]
+    pub fn confined(mut self, confinement: Confinement) -> Launch {
+        self.confinement = Some(confinement);
+        self
+    }
+
     /// A program beside the one that knows the truth: its simple class name and its arguments.
     ///
     /// # Errors
@@ -193,6 +204,10 @@ impl Launch {
             command.arg("-cp").arg(class_path);
         }
         command.args(&self.program);
+        if let Some(confinement) = self.confinement {
+            // SAFETY: a confinement makes system calls and nothing else.
+            unsafe { command.pre_exec(confinement) };
+        }
         command
     }
 }

@@ -12,6 +12,7 @@
 
 pub mod artifacts;
 pub mod attach;
+pub mod confinement;
 pub mod deep;
 pub mod injecting;
 pub mod jdk;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::confinement::Confinement;
 use crate::jdk::{self, Jdk};
 use crate::jvm::{Finished, Machine, Running};
 use crate::launch::Launch;
@@ -105,6 +106,8 @@ pub struct TruthRun {
     pub flags: Vec<String>,
     /// Value of the agent's `log` key.
     pub log: String,
+    /// What is taken from the process.
+    pub confinement: Option<Confinement>,
 }
 
 /// What came of it.
@@ -159,6 +162,7 @@ impl TruthRun {
             arguments: Vec::new(),
             flags: Vec::new(),
             log: "debug".to_owned(),
+            confinement: None,
         }
     }
 
@@ -215,6 +219,13 @@ impl TruthRun {
     #[must_use]
     pub fn every(mut self, every: &str) -> TruthRun {
         every.clone_into(&mut self.every);
+        self
+    }
+
+    /// Takes something from the process before it becomes a JVM.
+    #[must_use]
+    pub fn confined(mut self, confinement: Confinement) -> TruthRun {
+        self.confinement = Some(confinement);
         self
     }
 
@@ -282,6 +293,9 @@ impl TruthRun {
         let mut launch = Launch::new(&self.jdk).agent(&options)?.flags(&self.flags);
         if let Some(carriers) = self.carriers {
             launch = launch.carriers(carriers);
+        }
+        if let Some(confinement) = self.confinement {
+            launch = launch.confined(confinement);
         }
         launch.truth_program(words)
     }

@@ -2,6 +2,7 @@
 //! at a rate above the kernel's tick; and CPU time is what the periods add up to.
 
 use vtprof_integration::jdk;
+use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
 use vtprof_integration::truth_run::{Strategy, TruthRun};
 use vtprof_integration::verdict::burner_frame;
@@ -19,7 +20,7 @@ fn the_cpu_of_one_thread_adds_up_to_what_the_jvm_measured() {
             run.verdict.assert_no_wrong_tag();
             run.verdict.assert_all_named();
             let measured: f64 = run.log.fact("thread_cpu_ns").expect("a measurement");
-            let sampled: u64 = run
+            let burnt: Vec<_> = run
                 .recording
                 .samples
                 .iter()
@@ -30,8 +31,8 @@ fn the_cpu_of_one_thread_adds_up_to_what_the_jvm_measured() {
                         .iter()
                         .any(|frame| burner_frame(frame).is_some())
                 })
-                .map(|sample| sample.nanos)
-                .sum();
+                .collect();
+            let sampled: u64 = burnt.iter().map(|sample| sample.nanos).sum();
             say(&format!(
                 "one core on {} at {rate}: measured {:.3} s, sampled {:.3} s",
                 jdk.version,
@@ -44,11 +45,30 @@ fn the_cpu_of_one_thread_adds_up_to_what_the_jvm_measured() {
                 jdk.version
             );
             each_value_is_a_number_of_periods(&run.recording);
+            if rate == "1000hz" {
+                let samples: u64 = burnt.iter().map(|sample| sample.count).sum();
+                each_period_is_a_sample(&run.recording, samples, measured);
+            }
         }
     }
 }
 
-fn each_value_is_a_number_of_periods(recording: &vtprof_integration::recording::Recording) {
+/// At the highest rate, finer than the kernel's tick, the rate is real, where the kernel permits perf events.
+fn each_period_is_a_sample(recording: &Recording, samples: u64, measured_ns: f64) {
+    let engine = recording.fact("engine").expect("an engine");
+    let share = samples as f64 / (measured_ns / 1e6);
+    say(&format!(
+        "{samples} samples, {:.1} % of the periods; engine={engine}",
+        share * 100.0
+    ));
+    if engine == "perf" {
+        assert!(share >= 0.98, "{samples} samples of {measured_ns} ns");
+    } else {
+        say("SKIPPED: the rate is the kernel's tick's, as there are no perf events");
+    }
+}
+
+fn each_value_is_a_number_of_periods(recording: &Recording) {
     let period = u64::try_from(recording.windows[0].period).expect("a period");
     for sample in &recording.samples {
         assert!(

@@ -34,9 +34,9 @@ final class StopStart implements Scenario {
     }
     world.log().fact("cycle_us", (System.nanoTime() - begun) / 1_000 / world.count());
     control("stop");
-    world.log().fact("timers_stopped", lines("/proc/self/timers", "ID:"));
+    world.log().fact("timers_stopped", timers());
     control("start");
-    world.log().fact("timers_started", lines("/proc/self/timers", "ID:"));
+    world.log().fact("timers_started", timers());
     world.log().fact("threads_started", entries("/proc/self/task"));
 
     world.startClock();
@@ -95,13 +95,33 @@ final class StopStart implements Scenario {
     TruthLog log = world.log();
     log.fact("resident_" + when, Long.parseLong(Files.readString(Path.of("/proc/self/statm")).split(" ")[1]) * 4096);
     log.fact("threads_" + when, entries("/proc/self/task"));
-    log.fact("files_" + when, entries("/proc/self/fd"));
-    log.fact("timers_" + when, lines("/proc/self/timers", "ID:"));
+    log.fact("files_" + when, entries("/proc/self/fd") - perfEvents());
+    log.fact("timers_" + when, timers());
   }
 
   private static long entries(String folder) throws IOException {
     try (Stream<Path> entries = Files.list(Path.of(folder))) {
       return entries.count();
+    }
+  }
+
+  /** Timers and perf events: a thread has one or the other. */
+  private static long timers() throws IOException {
+    return lines("/proc/self/timers", "ID:") + perfEvents();
+  }
+
+  private static long perfEvents() throws IOException {
+    try (Stream<Path> entries = Files.list(Path.of("/proc/self/fd"))) {
+      return entries.filter(StopStart::isPerfEvent).count();
+    }
+  }
+
+  private static boolean isPerfEvent(Path entry) {
+    try {
+      return Files.readSymbolicLink(entry).toString().contains("[perf_event]");
+    } catch (IOException e) {
+      // Closed since it was listed.
+      return false;
     }
   }
 

@@ -1,0 +1,56 @@
+package io.vtprof.truth;
+
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Half of the CPU time in the kernel, half outside, by turns of less than a period each.
+ *
+ * <pre>KernelTime SECONDS</pre>
+ */
+public final class KernelTime {
+  private static final ByteBuffer BUFFER = ByteBuffer.allocateDirect(256 << 10);
+  private static double sum;
+
+  private KernelTime() {}
+
+  public static void main(String[] args) throws Exception {
+    long wanted = TimeUnit.SECONDS.toNanos(Long.parseLong(args[0]));
+    long kernel = 0;
+    long user = 0;
+    // A file that costs nothing but the kernel's clearing of memory.
+    try (FileChannel zeros = FileChannel.open(Path.of("/dev/zero"), StandardOpenOption.READ)) {
+      long mark = Cpu.threadNanos();
+      while (kernel + user < wanted) {
+        inKernel(zeros);
+        long now = Cpu.threadNanos();
+        kernel += now - mark;
+        mark = now;
+        do {
+          outsideOfKernel();
+          now = Cpu.threadNanos();
+          user += now - mark;
+          mark = now;
+        } while (user < kernel);
+      }
+    }
+    System.out.println("kernel_ns=" + kernel);
+    System.out.println("user_ns=" + user);
+  }
+
+  private static void inKernel(FileChannel zeros) throws Exception {
+    for (int i = 0; i < 64; i++) {
+      BUFFER.clear();
+      zeros.read(BUFFER);
+    }
+  }
+
+  private static void outsideOfKernel() {
+    for (int i = 0; i < 20_000; i++) {
+      sum += Math.sqrt(sum + i);
+    }
+  }
+}

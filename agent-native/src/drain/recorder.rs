@@ -34,6 +34,8 @@ const BATCH: usize = 2_048;
 
 /// Label of a thread that has none.
 const NO_LABEL: &str = "?";
+/// The one frame of a wait that goes on at the end of its window.
+pub const STILL_BLOCKED: &str = "[still blocked]";
 
 /// See the module. Used by the drain thread alone.
 pub struct Recorder {
@@ -287,6 +289,30 @@ impl Recorder {
             .or_else(|| self.names.find(root))
             .or_else(remembered)
             .unwrap_or_else(|| Arc::from(UNKNOWN))
+    }
+
+    /// Adds waits that go on at `until_ns`, when their window ends, each with its tag.
+    pub fn add_open_waits(&mut self, waits: Vec<(Tag, Weight)>, until_ns: u64) {
+        if waits.is_empty() {
+            return;
+        }
+        // Spans that another thread has ended by then.
+        self.read_reports();
+        let stack = [frames::Location {
+            function: self.symbolizer.named(STILL_BLOCKED),
+            line: 0,
+        }];
+        let tally = Tally::of(Kind::Blocked);
+        let thread = Arc::from(NO_LABEL);
+        let state = Some(State::Other.name());
+        for (tag, weight) in waits {
+            let tag = checked_tag(&self.book, self.counters, tally, tag, until_ns);
+            self.counters.add(tally.taken, 1);
+            let window = &mut self.windows[Kind::Blocked];
+            if window.add(&stack, &thread, tag, state, weight) == Kept::Folded {
+                self.counters.add(tally.store_full, 1);
+            }
+        }
     }
 
     /// Whether a span is open now, as far as the reports have been read.

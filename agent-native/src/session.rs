@@ -344,9 +344,12 @@ impl Session {
             Kind::Cpu => self.period.map_or(0, |period| {
                 u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)
             }),
-            Kind::Alloc | Kind::Live | Kind::Blocked | Kind::Lock | Kind::LockOwner => {
-                self.options.period(kind).unwrap_or(0)
-            }
+            Kind::Alloc
+            | Kind::Live
+            | Kind::Blocked
+            | Kind::Wall
+            | Kind::Lock
+            | Kind::LockOwner => self.options.period(kind).unwrap_or(0),
         }
     }
 

@@ -40,7 +40,12 @@ impl Bounds {
     pub const fn of(kind: Kind) -> Self {
         match kind {
             Kind::Cpu => Self::DEFAULT,
-            Kind::Alloc | Kind::Live | Kind::Blocked | Kind::Lock | Kind::LockOwner => Self {
+            Kind::Alloc
+            | Kind::Live
+            | Kind::Blocked
+            | Kind::Wall
+            | Kind::Lock
+            | Kind::LockOwner => Self {
                 stack_words: Self::DEFAULT.stack_words / 2,
                 locations: Self::DEFAULT.locations / 2,
                 entries: Self::DEFAULT.entries / 2,

@@ -162,9 +162,12 @@ impl Closing {
         for (kind, window) in late.iter() {
             let lost = match kind {
                 Kind::Cpu => window.whole().amount as u64,
-                Kind::Alloc | Kind::Live | Kind::Blocked | Kind::Lock | Kind::LockOwner => {
-                    window.samples()
-                }
+                Kind::Alloc
+                | Kind::Live
+                | Kind::Blocked
+                | Kind::Wall
+                | Kind::Lock
+                | Kind::LockOwner => window.samples(),
             };
             self.counters.add(Tally::of(kind).stopped, lost);
         }

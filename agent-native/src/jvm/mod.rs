@@ -13,6 +13,7 @@
 //! | [`healing`] | stale references to them, under ZGC |
 //! | [`capture`] | a sample of the calling thread, taken in an event |
 //! | [`blocking`] | how long virtual threads were off their carriers |
+//! | [`collections`] | collections that stop the world |
 //! | [`contention`] | how long threads waited for locks |
 //! | [`waiters`], [`owners`] | who waits for which lock now, and who has it |
 //! | [`allocations`] | samples of allocations |
@@ -31,6 +32,7 @@ pub mod blocking;
 pub mod callbacks;
 pub mod capture;
 pub mod classes;
+pub mod collections;
 pub mod contention;
 pub mod entry;
 pub mod extension;

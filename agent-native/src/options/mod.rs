@@ -211,11 +211,12 @@ impl Options {
         })
     }
 
-    /// Whether samples are taken by signals: of CPU time. Those of events are taken by the threads they are of, and
+    /// Whether samples are taken by signals: of CPU time, and in visits of the wall engine, which blocked time needs for
+    /// threads that keep their OS thread. Those of events are taken by the threads they are of, and
     /// need neither signals nor a look at who runs where.
     #[must_use]
     pub fn uses_signals(&self) -> bool {
-        self.cpu.is_some()
+        self.cpu.is_some() || self.wall.is_some() || self.blocked.is_some()
     }
 
     /// Applies one key. `origin` is for messages.

@@ -176,8 +176,8 @@ mod tests {
             "no blocked profile among the inputs, only 2 cpu profiles, 1 alloc profile"
         );
         let foreign = profile(&[ValueType {
-            kind: "wall",
-            unit: "nanoseconds",
+            kind: "goroutine",
+            unit: "count",
         }]);
         assert!(selection.judge(&foreign).is_err());
         let any = Selection::default().judge(&foreign).expect("any");

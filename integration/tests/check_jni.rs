@@ -50,7 +50,7 @@ fn the_jvms_own_check_of_native_code_has_nothing_to_say() {
         let mut without = warnings(&run(Launch::new(&jdk)));
         without.extend(warnings(&run(Launch::new(&jdk))));
         let finished = run(Launch::new(&jdk)
-            .agent("cpu=1000hz,out=out,every=1s,service=truth")
+            .agent("cpu=1000hz,alloc=64k,live=1k,blocked=1ms,out=out,every=1s,service=truth")
             .expect("the agent"));
         let named: Vec<&str> = lines(&finished)
             .filter(|line| OURS.iter().any(|name| line.contains(name)))

@@ -139,6 +139,13 @@ impl Followed {
         }
     }
 
+    /// Follows nothing any more.
+    pub fn let_all_go(&mut self, jvm: &impl Objects) {
+        for object in self.objects.drain(..) {
+            jvm.let_go(object.reference);
+        }
+    }
+
     /// Remembers the names of the roots of objects, where `name` knows them: roots are forgotten soon after their end.
     pub fn remember(&mut self, name: impl Fn(u64) -> Option<Arc<str>>) {
         for object in self.objects.iter().filter(|object| !object.tag.is_empty()) {

@@ -56,12 +56,16 @@ impl Drain {
             .spawn(move || {
                 session.registry.exclude(OsThreadId::current());
                 let attached = session.vm.attached("vtprof-drain", |jni| {
-                    catch_unwind(AssertUnwindSafe(|| run(session, jni, containment)))
+                    let mut recorder = recorder(session);
+                    let whole = || run(session, jni, &mut recorder, containment);
+                    catch_unwind(AssertUnwindSafe(whole)).inspect_err(|_| {
+                        session.abandon();
+                        recorder.let_all_go(&jni);
+                    })
                 });
                 match attached {
                     Some(Ok(())) => {}
                     Some(Err(_)) => {
-                        session.abandon();
                         log::error("the agent's thread failed: the application runs on, unprofiled");
                     }
                     None => {
@@ -91,9 +95,8 @@ fn pause(session: &Session, jni: Jni) -> Next {
     }
 }
 
-fn run(session: &'static Session, jni: Jni, containment: Containment) {
-    let mut source = JvmMethods::new(session.jvmti, jni, session.classes, &session.redefinitions);
-    let mut recorder = Recorder::new(
+fn recorder(session: &'static Session) -> Recorder {
+    let recorder = Recorder::new(
         session.shared,
         &session.registry,
         &session.events,
@@ -101,10 +104,17 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
         &session.redefinitions,
         session.options.followed(),
     );
-    if let Some(wall) = &session.wall {
-        let is_on = |kind| session.options.period(kind).is_some();
-        recorder = recorder.with_visits(Books::new(is_on, &wall.repeats, &session.pauses));
+    match &session.wall {
+        Some(wall) => {
+            let is_on = |kind| session.options.period(kind).is_some();
+            recorder.with_visits(Books::new(is_on, &wall.repeats, &session.pauses))
+        }
+        None => recorder,
     }
+}
+
+fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment: Containment) {
+    let mut source = JvmMethods::new(session.jvmti, jni, session.classes, &session.redefinitions);
     let mut closing = Closing::first(session);
     let mut next_scan = Instant::now();
     let mut scan_failed = false;
@@ -122,8 +132,8 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
             Next::Look => {}
             Next::Obey(order, ticket) => {
                 jni.with_frame(|| match order {
-                    Order::Pause if !paused => closing.pause(session, &mut recorder, jni),
-                    Order::Resume if paused => closing.resume(session, &mut recorder),
+                    Order::Pause if !paused => closing.pause(session, recorder, jni),
+                    Order::Resume if paused => closing.resume(session, recorder),
                     Order::Pause | Order::Resume => {}
                 });
                 paused = order == Order::Pause;
@@ -135,7 +145,7 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
                     handler.look();
                 }
                 if !paused {
-                    closing.close(session, &mut recorder, jni);
+                    closing.close(session, recorder, jni);
                 }
                 return;
             }
@@ -168,9 +178,9 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
         }
         if closing.is_due(session.options.every) {
             if paused {
-                closing.pass(&mut recorder);
+                closing.pass(recorder);
             } else {
-                jni.with_frame(|| closing.close(session, &mut recorder, jni));
+                jni.with_frame(|| closing.close(session, recorder, jni));
             }
         }
     }

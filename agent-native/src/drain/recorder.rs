@@ -311,6 +311,18 @@ impl Recorder {
         }
     }
 
+    /// Gives back what the JVM lent, from the queue and of what is followed: nobody will read it any more.
+    pub fn let_all_go(&mut self, jvm: &impl Objects) {
+        let queued = std::iter::from_fn(|| self.event_samples.pop(Kind::Alloc));
+        let batch = self.batch.drain(..).chain(queued);
+        batch
+            .filter_map(|sample| sample.object)
+            .for_each(|object| jvm.let_go(object));
+        if let Some(followed) = &mut self.followed {
+            followed.let_all_go(jvm);
+        }
+    }
+
     /// The name of a local root, as far as it is known: `now` knows those of open ones.
     pub fn root_name(&self, root: u64, now: impl Fn(u64) -> Option<Arc<str>>) -> Arc<str> {
         let remembered = || self.followed.as_ref()?.name(root).map(Arc::clone);

@@ -1,5 +1,6 @@
 //! A recorder without a JVM: samples are pushed by hand.
 
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -441,6 +442,43 @@ fn a_window_says_by_how_much_its_oldest_sample_came_late_and_the_next_begins_ane
     assert_eq!(bench.recorder.late_ns(before), 0);
     bench.recorder.next_windows();
     assert_eq!(bench.recorder.late_ns(before + 10_000_000_000), 0);
+}
+
+/// References that were given back.
+#[derive(Default)]
+struct Returned(RefCell<Vec<usize>>);
+
+impl Objects for Returned {
+    fn is_gone(&self, _: &ObjectRef) -> bool {
+        false
+    }
+
+    fn let_go(&self, object: ObjectRef) {
+        self.0.borrow_mut().push(object.address());
+    }
+}
+
+#[test]
+fn where_the_agents_thread_fails_each_reference_is_given_back_from_wherever_it_was() {
+    let mut bench = bench();
+    let push = |address| {
+        let object = || Some(ObjectRef::new(address));
+        let frames = std::iter::empty();
+        let refused = bench
+            .samples
+            .push_object(head(Kind::Alloc, tag(5)), object, frames);
+        assert_eq!(refused, None);
+    };
+    push(16);
+    bench.recorder.drain(&Names);
+    push(24);
+    push(32);
+    let returned = Returned::default();
+    bench.recorder.let_all_go(&returned);
+    returned.0.borrow_mut().sort_unstable();
+    assert_eq!(*returned.0.borrow(), [16, 24, 32]);
+    bench.recorder.let_all_go(&returned);
+    assert_eq!(returned.0.borrow().len(), 3, "once");
 }
 
 #[test]

@@ -80,13 +80,7 @@ fn assert_tags_are_right<'a>(run: &Outcome, samples: impl Iterator<Item = &'a Sa
 }
 
 fn assert_nothing_lost(run: &Outcome, kind: Kind) {
-    for lost in [
-        "queue_full",
-        "store_full",
-        "stopped",
-        "no_stack",
-        "too_many",
-    ] {
+    for lost in ["queue_full", "store_full", "stopped", "too_many"] {
         let key = format!("{}.dropped_{lost}", kind.name());
         assert_eq!(run.recording.counter(&key), Some(0), "{key}");
     }

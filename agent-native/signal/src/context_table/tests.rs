@@ -94,6 +94,77 @@ fn a_look_up_in_the_middle_of_a_rewrite_is_busy_and_not_half_a_tag() {
 }
 
 #[test]
+fn a_tag_is_sure_between_two_glimpses_only_where_its_record_did_not_change() {
+    let slots = slots(8);
+    let table = ContextTable::new(&slots).unwrap();
+    let (one, other) = (JavaThreadId(3), JavaThreadId(3 + 8));
+    let none = table.glimpse(one);
+    assert_eq!(none.tag_until(table.glimpse(one)), Some(Tag::EMPTY));
+    for id in [one, other] {
+        table.set(id, &tag(id.0 as u64)).unwrap();
+        let before = table.glimpse(id);
+        assert_eq!(before.tag_until(table.glimpse(id)), Some(tag(id.0 as u64)));
+        assert_eq!(none.tag_until(before), None);
+        // The same tag again is another one in between, as far as anybody can tell.
+        for change in [5, id.0 as u64] {
+            table.set(id, &tag(change)).unwrap();
+            assert_eq!(before.tag_until(table.glimpse(id)), None);
+        }
+        let before = table.glimpse(id);
+        table.remove(id);
+        assert_eq!(before.tag_until(table.glimpse(id)), None);
+        table.set(id, &tag(id.0 as u64)).unwrap();
+        assert_eq!(before.tag_until(table.glimpse(id)), None);
+    }
+    assert_eq!(table.glimpse(JavaThreadId::NONE), Glimpse(None));
+}
+
+#[test]
+fn what_two_glimpses_from_another_thread_agree_on_was_the_tag_in_between() {
+    use std::sync::atomic::{AtomicBool, AtomicU64 as Word, Ordering::SeqCst};
+
+    let slots = slots(8);
+    let table = ContextTable::new(&slots).unwrap();
+    let thread = JavaThreadId(5);
+    let (written, over) = (Word::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut n = 0;
+            while !over.load(SeqCst) {
+                n += 1;
+                written.store(n, SeqCst);
+                // Now and then it has none.
+                let next = if n % 5 == 0 { Tag::EMPTY } else { tag(n) };
+                table.set(thread, &next).unwrap();
+                for _ in 0..n % 64 {
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        let mut sure = 0;
+        while sure < 10_000 {
+            let before = table.glimpse(thread);
+            let n = written.load(SeqCst);
+            let Some(found) = before.tag_until(table.glimpse(thread)) else {
+                continue;
+            };
+            if found.is_empty() {
+                continue;
+            }
+            sure += 1;
+            // The one that was just told may not be there yet.
+            assert!(
+                found.span == n || found.span + 1 == n,
+                "{} at {n}",
+                found.span
+            );
+            assert_eq!(found, tag(found.span), "of one piece");
+        }
+        over.store(true, SeqCst);
+    });
+}
+
+#[test]
 fn a_note_of_leaving_is_read_once_and_only_where_there_is_a_record() {
     let slots = slots(4);
     let table = ContextTable::new(&slots).unwrap();

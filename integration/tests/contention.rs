@@ -98,7 +98,7 @@ fn five_hundred_threads_at_one_monitor_and_one_lock_waited_as_long_as_they_measu
             .option("lock=1ms")
             .option(if parks { "blocked=1ms" } else { "blocked=off" })
             .argument(format!("--threads={THREADS}"))
-            .argument("--count=3")
+            .argument("--count=2")
             .run()
             .expect("a run");
         let recording = read(&run, Kind::Lock);
@@ -123,7 +123,7 @@ fn five_hundred_threads_at_one_monitor_and_one_lock_waited_as_long_as_they_measu
                 &format!("{way} without a span"),
                 found,
                 fact(&format!("spanless.{way}")),
-                3.0 * TOLERANCE,
+                5.0 * TOLERANCE,
             );
         }
         let contends = |sample: &&Sample| is_in(sample, IN_MONITOR) || is_in(sample, IN_LOCK);
@@ -191,7 +191,7 @@ fn who_had_the_lock_is_charged_with_the_waits_in_its_share_and_in_its_own_span()
         let looks = run.recording.counter("lock_owner.samples").unwrap_or(0);
         let mut ways = vec![("monitor", OWNED_MONITOR, 0.4)];
         if jdk.feature >= jdk::VIRTUAL_THREADS {
-            ways.push(("lock", OWNED_LOCK, 0.1));
+            ways.push(("lock", OWNED_LOCK, 0.15));
         }
         for (way, class, tolerance) in ways {
             let of = |method| nanos(recording.samples.iter(), class, method) as f64;
@@ -222,7 +222,7 @@ fn who_had_the_lock_is_charged_with_the_waits_in_its_share_and_in_its_own_span()
                 .filter(|sample| &*sample.frames[0] == class)
                 .map(|sample| sample.nanos)
                 .sum();
-            assert_close(&format!("{way}, by owners"), all, waited, 0.25);
+            assert_close(&format!("{way}, by owners"), all, waited, 0.4);
         }
         let has = |sample: &&Sample| is_in(sample, HAS_LONG) || is_in(sample, HAS_SHORT);
         // What cannot be known for sure is untagged.

@@ -296,6 +296,8 @@ counters! {
     LockOverflow => "lock.dropped_too_many",
     /// Monitors entered after a wait whose beginning was not seen: it began before sampling did, or was the way out of `Object.wait`.
     LockNoBeginning => "lock.dropped_no_beginning",
+    /// Waits for a lock whose end nobody told.
+    LockNoEnd => "lock.dropped_no_end",
     /// Samples of waits for a lock that were drawn by a longer period than was asked for, as there were too many; no loss.
     LockThinned => "lock.samples_thinned",
     /// Looks at the owner of a lock handed to the drain thread.

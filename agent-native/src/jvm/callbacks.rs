@@ -260,6 +260,9 @@ extern "C" fn on_thread_end(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: job
         if let Some(session) = session::get() {
             let id = session.layout.thread_id(jni, thread);
             session.shared.contexts.remove(id);
+            if let Some(contention) = &session.contention {
+                contention.forget(session, jni, id);
+            }
             identity::remember(None);
             session.registry.remove_java(OsThreadId::current(), id);
         }

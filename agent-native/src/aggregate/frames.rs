@@ -3,6 +3,9 @@
 //! Below `Continuation.enterSpecial` lie the frames of the carrier: scheduler noise to a request, so the
 //! handler leaves them out. A whole stack of a virtual thread ends in `Continuation.enter`; one that could not
 //! be completed from the heap ends in a frame that says why.
+//!
+//! A thread that is not Java's has one frame, named after it and those like it (`GC Thread`, `C2 CompilerThread`), so
+//! that in a flame graph its share of the process stands beside that of Java code.
 
 use std::sync::Arc;
 
@@ -13,6 +16,7 @@ use vtprof_signal::walk::CallFrame;
 use crate::events::sample::EventSample;
 use crate::symbolize::class_name;
 use crate::symbolize::symbolizer::{Function, MethodSource, Role, Symbolizer};
+use crate::threads::name::family;
 
 /// Root of a stack cut at the greatest depth.
 pub const DEEP: &str = "[truncated: depth]";
@@ -46,7 +50,7 @@ pub fn locations(
 ) -> Option<Truncation> {
     into.clear();
     if head.flags.has(Flags::NATIVE) {
-        into.push(plain(symbolizer.named(&format!("[{thread}]"))));
+        into.push(plain(symbolizer.named(family(thread))));
         return None;
     }
     if head.flags.has(Flags::FAILED) {
@@ -301,7 +305,7 @@ mod tests {
     fn no_stack_is_ever_empty() {
         let plain = |flags, failure, methods: &[u64]| names(flags, failure, None, methods).0;
         assert_eq!(walked(&[]).0, ["[no frames]"]);
-        assert_eq!(plain(Flags::NATIVE, Failure(0), &[]), ["[GC Thread#N]"]);
+        assert_eq!(plain(Flags::NATIVE, Failure(0), &[]), ["GC Thread"]);
         assert_eq!(
             plain(Flags::FAILED, Failure(-5), &[]),
             ["[failed: unknown_java]"]

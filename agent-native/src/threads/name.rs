@@ -33,6 +33,18 @@ pub fn fold_digits(name: &str) -> String {
     folded + rest
 }
 
+/// What all threads of a folded name that differ in their last number are called together: `GC Thread` for
+/// `GC Thread#N`.
+#[must_use]
+pub fn family(folded: &str) -> &str {
+    let kept = folded
+        .strip_suffix('N')
+        .filter(|kept| kept.ends_with(|c: char| c.is_lowercase() || !c.is_alphabetic()))
+        .unwrap_or(folded)
+        .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '>');
+    if kept.is_empty() { folded } else { kept }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +63,24 @@ mod tests {
         assert_eq!(fold_digits("main"), "main");
         assert_eq!(fold_digits(""), UNNAMED);
         assert_eq!(fold_digits("héé7é"), "hééNé");
+    }
+
+    #[test]
+    fn a_family_has_no_number_at_its_end() {
+        for (name, expected) in [
+            ("GC Thread#12", "GC Thread"),
+            ("G1 Conc#0", "G1 Conc"),
+            ("C2 CompilerThread0", "C2 CompilerThread"),
+            ("VM Thread", "VM Thread"),
+            ("ZWorkerYoung#1", "ZWorkerYoung"),
+            ("pool-3-thread-17", "pool-N-thread"),
+            ("7", "N"),
+            ("#3", "#N"),
+            ("JOHN", "JOHN"),
+            ("main", "main"),
+            ("", UNNAMED),
+        ] {
+            assert_eq!(family(&fold_digits(name)), expected, "{name}");
+        }
     }
 }

@@ -23,9 +23,14 @@ pub fn list() -> std::io::Result<Vec<OsThreadId>> {
 }
 
 /// HotSpot's own threads whose names the kernel cuts (`TASK_COMM_LEN`, 15 bytes and a NUL), by what is left.
-const CUT: [(&str, &str); 3] = [
+const CUT: [(&str, &str); 8] = [
     ("C1 CompilerThre", "C1 CompilerThread"),
     ("C2 CompilerThre", "C2 CompilerThread"),
+    ("Monitor Deflati", "Monitor Deflation Thread"),
+    ("Notification Th", "Notification Thread"),
+    ("Shenandoah Cont", "Shenandoah Control Thread"),
+    ("Shenandoah GC T", "Shenandoah GC Threads"),
+    ("Signal Dispatch", "Signal Dispatcher"),
     ("VM Periodic Tas", "VM Periodic Task Thread"),
 ];
 

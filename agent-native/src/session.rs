@@ -161,6 +161,9 @@ impl Session {
             Frozen::new(Marks::default(), None)
         };
         let shared = Self::share(options, prepared, &layout, frozen);
+        if let Some((low, high)) = structs.as_ref().and_then(code_cache) {
+            shared.code_cache.set(low, high);
+        }
         let engine = Engine::choose(options.engine, pace, period, options.signal);
         if let Some(refused) = &engine.refused {
             log::warn(&format!(
@@ -485,6 +488,13 @@ fn know_frozen(jni: Jni, structs: Option<&VmStructs>, wanted: bool) -> Frozen {
         ));
     });
     Frozen::new(frozen::marks(jni), layout.ok())
+}
+
+/// Bounds of all code that this JVM makes, where it publishes them.
+fn code_cache(structs: &VmStructs) -> Option<(u64, u64)> {
+    let bound = |name| structs.static_word("CodeCache", &[name]);
+    let (low, high) = (bound("_low_bound")?, bound("_high_bound")?);
+    (0 < low && low < high).then_some((low, high))
 }
 
 fn kernel_release() -> String {

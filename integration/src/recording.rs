@@ -35,6 +35,8 @@ pub struct Sample {
     pub frames: Vec<Arc<str>>,
     /// The line of each, 0 where it is unknown.
     pub lines: Vec<i64>,
+    /// Source file, or library, of the leaf; empty where there is none.
+    pub leaf_file: Arc<str>,
     /// Whose it is, by its labels.
     pub tag: Option<Tag>,
     /// The `thread` label.
@@ -148,6 +150,11 @@ impl Recording {
                 .collect();
             ensure!(!frames.is_empty(), "a sample without a frame");
             let lines = profile.frames(&sample).map(|frame| frame.line).collect();
+            let leaf = profile.frames(&sample).next();
+            let leaf_file = leaf.map_or("", |frame| {
+                let function = profile.functions.get(frame.function);
+                profile.strings.get(function.file)
+            });
             let mut labels = HashMap::new();
             for label in sample.labels {
                 let key = profile.strings.get(label.key);
@@ -162,6 +169,7 @@ impl Recording {
             self.samples.push(Sample {
                 frames,
                 lines,
+                leaf_file: names.intern(leaf_file),
                 tag: tag(labels)?,
                 thread,
                 count: u64::try_from(sample.values[count])?,

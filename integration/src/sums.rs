@@ -238,6 +238,7 @@ mod tests {
         Sample {
             frames: vec![format!("io.vtprof.truth.burn.{burner}.burn").into()],
             lines: vec![0],
+            leaf_file: "".into(),
             tag: Some(Tag {
                 trace: TraceId::from_halves(0, 1),
                 span: SpanId(id),

@@ -543,7 +543,17 @@ unsafe fn take_sample(
                     found.min(DEPTH),
                 )
             };
-            if stack.is_cut {
+            // Where a thread waits its Java frames tell, by which the states of waits are told.
+            let leaf = stub.or_else(|| {
+                // SAFETY: `context` is the interruption's.
+                let now = unsafe { Registers::of(context) };
+                shared
+                    .code_cache
+                    .leaf(now?.pc)
+                    .filter(|_| !cause.is_visit())
+            });
+            // One frame more than there is room for.
+            if stack.is_cut || (leaf.is_some() && stack.frames == DEPTH) {
                 head.flags = head.flags.and(Flags::CUT);
                 walks.add(Counter::TruncatedDepth, 1);
             }
@@ -551,8 +561,8 @@ unsafe fn take_sample(
             // What of it is in the heap has left no trace on the stack.
             let is_whole = stack.truncation.is_none() && !stack.is_mended;
             let imprint = imprint(&mut head, stand.filter(|_| is_whole));
-            let frames = match stub {
-                Some(stub) => lead_with(stub, claim.frames_mut(), stack.frames),
+            let frames = match leaf {
+                Some(leaf) => lead_with(leaf, claim.frames_mut(), stack.frames),
                 None => claim.frames_mut().get(..stack.frames).unwrap_or_default(),
             };
             if push(shared, &head, frames) {

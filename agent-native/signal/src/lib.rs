@@ -13,6 +13,7 @@
 //! | [`visit`] | a signal of the wall engine, and whether the thread that it meets waits |
 //! | [`registers`] | what a walk begins with |
 //! | [`epilogue`] | a method that has taken its frame down already |
+//! | [`code_cache`] | which code is native |
 //! | [`leaf_call`] | C code that Java code has called, and whether it can be told from where |
 //! | [`leaf_frame`] | the youngest compiled method's frame, and whether it lies where its size says |
 //! | [`complete`] | a virtual thread's whole stack, or the reason why not |
@@ -50,6 +51,8 @@ pub mod blocks;
 pub mod chunk;
 #[cfg(not(loom))]
 pub mod code;
+#[cfg(not(loom))]
+pub mod code_cache;
 #[cfg(not(loom))]
 pub mod complete;
 pub mod context_table;

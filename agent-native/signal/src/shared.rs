@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::block::Block;
 use crate::blocks::Blocks;
+use crate::code_cache::CodeCache;
 use crate::context_table::ContextTable;
 use crate::counters::Counters;
 use crate::frozen::Frozen;
@@ -47,6 +48,8 @@ pub struct Shared {
     pub frozen: Frozen,
     /// Stubs, once they are known.
     pub stubs: Stubs,
+    /// Which code is native, once that is known.
+    pub code_cache: CodeCache,
     /// Where handlers come in.
     pub gate: Gate,
     /// The wall engine's.
@@ -81,6 +84,7 @@ impl Shared {
             owner_id_offset,
             frozen,
             stubs: Stubs::new(),
+            code_cache: CodeCache::new(),
             gate: Gate::new(),
             visits: Visits::new(),
             source: AtomicU32::new(Source::None as u32),

@@ -24,6 +24,28 @@ impl CallFrame {
     /// Bytecode index that marks a stub: none that AsyncGetCallTrace gives.
     const STUB: i32 = i32::MIN;
 
+    /// Bytecode index that marks native code: another such.
+    const NATIVE: i32 = i32::MIN + 1;
+
+    /// A frame of ours: the native code at `pc`.
+    #[must_use]
+    pub const fn native(pc: u64) -> Self {
+        Self {
+            bci: Self::NATIVE,
+            method: pc,
+        }
+    }
+
+    /// Where the native code is that this frame stands for; `None` for a frame of a method or a stub.
+    #[must_use]
+    pub const fn as_native(self) -> Option<u64> {
+        if self.bci == Self::NATIVE {
+            Some(self.method)
+        } else {
+            None
+        }
+    }
+
     /// A frame of ours: the stub whose code begins at `start`.
     #[must_use]
     pub const fn stub(start: u64) -> Self {

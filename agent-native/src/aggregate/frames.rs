@@ -115,6 +115,10 @@ fn append(
             into.push(plain(symbolizer.named(&name)));
             continue;
         }
+        if let Some(pc) = frame.as_native() {
+            into.push(plain(symbolizer.native.at(pc)));
+            continue;
+        }
         let (method, line) = symbolizer.frame(frame.method, frame.bci, time_ns, source);
         if method.role == Role::EnterSpecial {
             return if last_role == Some(Role::ContinuationEnter) {
@@ -164,9 +168,10 @@ mod tests {
     use super::*;
     use crate::aggregate::weight::Weight;
     use crate::events::sample::EventHead;
+    use crate::symbolize::loaded::LOADING;
     use crate::symbolize::symbolizer::MethodDescription;
     use vtprof_profile::kind::Kind;
-    use vtprof_signal::cookie::{BlockIndex, Generation};
+    use vtprof_signal::cookie::{BlockIndex, Cookie, Generation};
     use vtprof_signal::tag::Tag;
     use vtprof_signal::walk::Failure;
 
@@ -299,6 +304,26 @@ mod tests {
             let names: Vec<_> = into.iter().map(|l| l.function.name.as_str()).collect();
             assert_eq!(names, [expected, "Shop.leaf"]);
         }
+    }
+
+    #[test]
+    fn native_code_stands_above_the_method_that_called_it() {
+        let _alone = LOADING.lock();
+        let mut into = Vec::new();
+        let pc = libc::strtol as *const () as u64;
+        let frames = [CallFrame::native(pc), CallFrame { bci: -3, method: 1 }].into_iter();
+        let cookie = Cookie {
+            block: BlockIndex(0),
+            generation: Generation(0),
+        };
+        let head = Head::new(0, cookie, 1);
+        locations(&head, frames, "", &mut Symbolizer::new(), &Names, &mut into);
+        let [leaf, caller] = &into[..] else {
+            panic!("{into:?}")
+        };
+        assert!(leaf.function.name.contains("strtol"), "{leaf:?}");
+        assert!(leaf.function.file.starts_with("libc"), "{leaf:?}");
+        assert_eq!(caller.function.name, "Shop.leaf");
     }
 
     #[test]

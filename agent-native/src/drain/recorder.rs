@@ -115,7 +115,9 @@ impl Recorder {
         // hold the window up.
         let mut left = self.event_samples.capacity();
         loop {
+            self.symbolizer.native.before_batch();
             let more_records = self.read_batch();
+            self.symbolizer.native.after_batch();
             let more_events = self.read_events(&mut left);
             let more = more_records || more_events;
             // Samples first, reports second: each span a sample names was reported before the sample was

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::changes::{Changes, Step, Version};
 use super::class_name;
+use super::native::NativeCode;
 
 /// Methods remembered. Those not met for a window, or longest where there are too many, are forgotten.
 const METHODS: usize = 100_000;
@@ -44,7 +45,7 @@ pub trait MethodSource {
 pub struct Function {
     /// `com.acme.Shop.checkout`, or `[what stands for a stack]`.
     pub name: String,
-    /// Source file, or empty.
+    /// Source file, library of native code, or empty.
     pub file: String,
 }
 
@@ -95,6 +96,8 @@ pub struct Symbolizer {
     generation: usize,
     changes: Changes,
     named: HashMap<String, Arc<Function>>,
+    /// Names of native code.
+    pub native: NativeCode,
     /// Frames that could not be named since this was last read.
     pub unresolved: u64,
 }
@@ -117,6 +120,7 @@ impl Symbolizer {
             generation: methods / 2,
             changes: Changes::default(),
             named: HashMap::new(),
+            native: NativeCode::new(),
             unresolved: 0,
         }
     }

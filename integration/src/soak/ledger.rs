@@ -128,6 +128,7 @@ mod tests {
             samples: vec![Sample {
                 frames: vec!["a".into()],
                 lines: vec![0],
+                leaf_file: "".into(),
                 tag: None,
                 thread: None,
                 count,

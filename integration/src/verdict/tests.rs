@@ -34,6 +34,7 @@ fn log() -> TruthLog {
 fn sample(frames: &[&str], tag: Option<(u64, u64, u64, &str)>) -> Sample {
     Sample {
         lines: vec![0; frames.len()],
+        leaf_file: "".into(),
         frames: frames
             .iter()
             .map(|frame| match frame.split_once('.') {

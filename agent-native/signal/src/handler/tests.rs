@@ -183,6 +183,35 @@ fn a_stack_of_the_greatest_depth_is_marked_as_cut() {
 }
 
 #[test]
+fn native_code_is_a_frame_above_the_stack_and_the_oldest_goes_where_that_is_one_too_many() {
+    let native = CallFrame::native(0x5000);
+    // SAFETY: a plain C struct for which zero is valid.
+    let mut context: libc::ucontext_t = unsafe { core::mem::zeroed() };
+    for (walker, walked, with_leaf, is_cut) in [
+        (three_frames as crate::walk::AsyncGetCallTrace, 3, 4, false),
+        (too_deep, DEPTH, DEPTH, true),
+    ] {
+        let shared = shared(walker, 1 << 13);
+        let (block, cookie) = own_block(shared);
+        block.set_java(8, 0, JavaThreadId(5));
+        shared.code_cache.set(0x1000, 0x2000);
+        for (pc, leaf, frames) in [(0x1800, None, walked), (0x5000, Some(native), with_leaf)] {
+            context.uc_mcontext.gregs[libc::REG_RIP as usize] = pc;
+            // SAFETY: the walkers do not look at the context; the rest of it is valid.
+            unsafe { on_timer(shared, cookie, 0, (&raw mut context).cast()) };
+            let (head, seen) = pop(shared).unwrap();
+            assert_eq!(seen.len(), frames);
+            // The deep walker leaves in the buffer what was there.
+            if leaf.is_some() || !is_cut {
+                let first = seen.first().copied().filter(|frame| *frame == native);
+                assert_eq!(first, leaf);
+            }
+            assert_eq!(head.flags.has(Flags::CUT), is_cut);
+        }
+    }
+}
+
+#[test]
 fn a_full_ring_drops_the_newest_and_counts_its_periods() {
     let shared = shared(three_frames, 32);
     let (block, cookie) = own_block(shared);

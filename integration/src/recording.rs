@@ -221,15 +221,22 @@ impl Recording {
         self.samples.iter().map(|sample| sample.count).sum()
     }
 
-    /// The least time between two samples of one thread, ns: the period, or a tick of the kernel
-    /// where that is longer, since timers of CPU time fire at ticks.
+    /// The least time between two samples of one thread, ns, on average: the period, or a tick of the kernel where that
+    /// is longer and timers of CPU time are in use, since those fire at ticks.
     pub fn grain(&self) -> u64 {
-        self.windows
+        let period = self
+            .windows
             .iter()
             .filter_map(|window| u64::try_from(window.period).ok())
             .max()
-            .unwrap_or(0)
-            .max(kernel_tick())
+            .unwrap_or(0);
+        let is_perf = self.fact("engine").is_some_and(|it| it.starts_with("perf"));
+        let has_timers = !is_perf || self.counter("perf.refused").unwrap_or(0) > 0;
+        if has_timers {
+            period.max(kernel_tick())
+        } else {
+            period
+        }
     }
 }
 

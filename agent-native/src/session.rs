@@ -170,6 +170,15 @@ impl Session {
                 "engine=perf is refused: {refused}; CPU timers are used, as with engine=timer"
             ));
         }
+        let wall = Wall::new(options);
+        if let Some(wall) = &wall {
+            shared.visits.set(
+                wall.of_all,
+                prepared.jvm.pins_monitors(),
+                layout.stack_base,
+                layout.pending_monitor,
+            );
+        }
         let wanted = engine.perf.map(|perf| perf.signal).or(options.signal);
         let signal = signals.then(|| signal::install(wanted)).transpose()?;
         let registry = Registry::new(
@@ -204,7 +213,7 @@ impl Session {
             contention: options
                 .period(Kind::Lock)
                 .map(|period_ns| Contention::new(jni, period_ns)),
-            wall: Wall::new(options),
+            wall,
             pauses: Pauses::new(),
             self_test: SelfTest::new(),
             healing: Healing::new(jni, shared.frozen.layout.as_ref()),
@@ -253,11 +262,6 @@ impl Session {
             log::warn("blocked= is of platform threads alone here: this JVM sends no mount events");
         }
         if let Some(wall) = &self.wall {
-            self.shared.visits.set(
-                wall.of_all,
-                self.layout.stack_base,
-                self.layout.pending_monitor,
-            );
             wall.spawn(self).ok_or(StartError::Thread("vtprof-wall"))?;
         }
         let containment = if signals {
@@ -321,7 +325,7 @@ impl Session {
     fn end_events(&self) {
         self.allocations.end(self.jvmti);
         if let Some(contention) = &self.contention {
-            contention.end(self.jvmti);
+            contention.end(self.jvmti, self.wall.is_some());
         }
     }
 

@@ -107,7 +107,12 @@ fn recorder(session: &'static Session) -> Recorder {
     match &session.wall {
         Some(wall) => {
             let is_on = |kind| session.options.period(kind).is_some();
-            recorder.with_visits(Books::new(is_on, &wall.repeats, &session.pauses))
+            recorder.with_visits(Books::new(
+                is_on,
+                &wall.repeats,
+                &wall.entered,
+                &session.pauses,
+            ))
         }
         None => recorder,
     }

@@ -13,7 +13,7 @@ use jni_sys::{JNIEnv, jclass, jobject};
 use super::bindings::jvmtiEnv;
 use super::jni::Jni;
 use super::jvmti::{Callbacks, Event, Jvmti, Result};
-use super::{allocations, collections, contention, extension, identity, shim, stubs};
+use super::{allocations, collections, extension, identity, monitors, shim, stubs};
 use crate::log;
 use crate::session::{self, Session};
 use crate::start;
@@ -52,11 +52,11 @@ static CALLBACKS: Callbacks = Callbacks::none()
     )
     .with(
         Event::MonitorContendedEnter,
-        contention::on_enter as *const c_void,
+        monitors::on_enter as *const c_void,
     )
     .with(
         Event::MonitorContendedEntered,
-        contention::on_entered as *const c_void,
+        monitors::on_entered as *const c_void,
     );
 
 /// Switches on what is needed from the start: the VM's phases, and classes, whose method ids
@@ -91,6 +91,12 @@ pub fn enable_live(session: &Session) -> Result<()> {
     {
         // Without the capability for one, of which a line was said at start.
         log::debug(&format!("collections are not told: {error}"));
+    }
+    if session.wall.is_some()
+        && let Err(error) = monitors::notify(session.jvmti, true)
+    {
+        // As above.
+        log::debug(&format!("entered monitors are not told: {error}"));
     }
     if session.bound_virtual_threads {
         session.jvmti.notify(Event::VirtualThreadStart, true)?;

@@ -72,9 +72,8 @@ pub enum Capability {
     GetSourceFileName = 11,
     GetLineNumbers = 12,
     GenerateCompiledMethodLoadEvents = 27,
-    GenerateGarbageCollectionEvents = 31,
-    /// In any phase.
     GenerateMonitorEvents = 28,
+    GenerateGarbageCollectionEvents = 31,
     /// In any phase.
     GenerateSampledObjectAllocEvents = 43,
     /// JDK 21+.
@@ -485,6 +484,14 @@ mod tests {
             (
                 Event::DynamicCodeGenerated,
                 sys::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+            ),
+            (
+                Event::MonitorContendedEnter,
+                sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+            ),
+            (
+                Event::MonitorContendedEntered,
+                sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
             ),
             (
                 Event::GarbageCollectionStart,

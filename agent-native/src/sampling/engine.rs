@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn choose(wanted: Wanted, pace: Pace, period_ms: u64, signal: Option<i32>) -> Engine {
-        Engine::choose(wanted, pace, Duration::from_millis(period_ms), signal)
+        Engine::choose(wanted, pace, Some(Duration::from_millis(period_ms)), signal)
     }
 
     #[test]

@@ -51,7 +51,6 @@ mod tests {
                 (Kind::Alloc, "alloc"),
                 (Kind::Live, "live"),
                 (Kind::Blocked, "changed"),
-                (Kind::Wall, "wall"),
                 (Kind::Lock, "lock"),
                 (Kind::LockOwner, "lock_owner")
             ]

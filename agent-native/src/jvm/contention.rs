@@ -24,11 +24,11 @@ use vtprof_signal::gate::Mode;
 use vtprof_signal::handler::now_ns;
 use vtprof_signal::tag::JavaThreadId;
 
+use super::bindings::jvmtiEnv;
 use super::blocking;
 use super::capture;
 use super::jni::{self, Jni};
-use super::jvmti::{Capability, Jvmti, Result};
-use super::monitors;
+use super::jvmti::{Capability, Event, Jvmti, Result};
 use super::waiters::{Entered, Held, Wait, Waiters};
 use crate::events::chance;
 use crate::events::thinning::Thinning;
@@ -217,16 +217,20 @@ impl Contention {
                 wait.lock.release(jni);
             }
         }
-        if let Err(error) = monitors::notify(session.jvmti, true) {
-            log::warn(&format!("waits for monitors are not sampled: {error}"));
+        for event in EVENTS {
+            if let Err(error) = session.jvmti.notify(event, true) {
+                log::warn(&format!("waits for monitors are not sampled: {error}"));
+            }
         }
     }
 
     /// Monitors tell of no more waits. Callbacks that have begun may still hand on what they have.
-    pub fn end(&self, jvmti: Jvmti, others_are_told: bool) {
-        if !others_are_told && let Err(error) = monitors::notify(jvmti, false) {
-            // In the last phase, for one; nothing is taken all the same.
-            log::debug(&format!("the events of monitors stay on: {error}"));
+    pub fn end(&self, jvmti: Jvmti) {
+        for event in EVENTS {
+            if let Err(error) = jvmti.notify(event, false) {
+                // In the last phase, for one; nothing is taken all the same.
+                log::debug(&format!("an event of monitors stays on: {error}"));
+            }
         }
     }
 
@@ -301,6 +305,8 @@ impl Contention {
     }
 }
 
+const EVENTS: [Event; 2] = [Event::MonitorContendedEnter, Event::MonitorContendedEntered];
+
 /// The calling thread begins to wait for `lock`.
 fn note(
     session: &Session,
@@ -359,7 +365,12 @@ fn guarded(env: *mut JNIEnv, body: impl FnOnce(&'static Session, &'static Conten
 }
 
 /// The calling thread is about to wait for a monitor.
-pub fn enter(env: *mut JNIEnv, thread: jobject, object: jobject) {
+pub extern "C" fn on_enter(
+    _jvmti: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+) {
     guarded(env, |session, contention, jni| {
         if session.shared.gate.mode() == Mode::Armed {
             let id = session.layout.thread_id(jni, thread);
@@ -369,7 +380,12 @@ pub fn enter(env: *mut JNIEnv, thread: jobject, object: jobject) {
 }
 
 /// The calling thread has waited for a monitor and has it now.
-pub fn entered(env: *mut JNIEnv, thread: jobject, object: jobject) {
+pub extern "C" fn on_entered(
+    _jvmti: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+) {
     let at_ns = now_ns();
     guarded(env, |session, contention, jni| {
         let id = session.layout.thread_id(jni, thread);
@@ -384,8 +400,6 @@ pub fn entered(env: *mut JNIEnv, thread: jobject, object: jobject) {
         }
         match wait {
             Some(wait) => contention.conclude(session, jni, thread, Ended { wait, at_ns }),
-            // Stopped, beginnings are not noted.
-            None if session.shared.gate.mode() != Mode::Armed => {}
             None => session.shared.counters.add(Counter::LockNoBeginning, 1),
         }
     });

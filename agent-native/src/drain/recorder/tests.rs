@@ -64,7 +64,7 @@ fn leaked<T>(value: T) -> &'static T {
 }
 
 pub struct Bench {
-    pub shared: &'static Shared,
+    shared: &'static Shared,
     registry: &'static Registry,
     pub spans: &'static SpanEvents,
     samples: &'static EventSamples,
@@ -168,8 +168,7 @@ pub fn tag(span: u64) -> Tag {
     }
 }
 
-/// A local root was started.
-pub fn started(span: u64) -> SpanEvent {
+fn started(span: u64) -> SpanEvent {
     SpanEvent::Started {
         span,
         root: span,

@@ -91,7 +91,7 @@ impl Run {
         let truth = self.truth("kernel_ns") + self.truth("user_ns");
         let sampled = self.sampled(|sample| {
             sample.thread.as_deref() == Some("main")
-                && [KERNEL, USER, HIDDEN, "KernelTime.main"]
+                && [KERNEL, USER, HIDDEN, "KernelTime.alternate"]
                     .iter()
                     .any(|name| has(sample, name))
         });

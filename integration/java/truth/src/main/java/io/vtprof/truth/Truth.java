@@ -34,6 +34,7 @@ public final class Truth {
       Map.entry("child-environment", ChildEnvironment::new),
       Map.entry("stop-start", StopStart::new),
       Map.entry("blocked", BlockedTime::new),
+      Map.entry("open-waits", OpenWaits::new),
       Map.entry("request-parts", RequestParts::new),
       Map.entry("short-parks", ShortParks::new),
       Map.entry("contention", Contention::new),

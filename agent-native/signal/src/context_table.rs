@@ -5,23 +5,26 @@
 //! cached there would belong to whatever carrier the caller was on.
 //!
 //! # Who writes what
-//! A record with key T is inserted, rewritten and removed only by thread T itself, and read only by a
-//! handler that interrupted T. Thread ids are never reused, so a record that was left behind can be found
-//! by nobody. Two parties meet in one record in just two ways:
+//! A record with key T is inserted, rewritten and removed only by thread T itself. Thread ids are never reused, so a
+//! record that was left behind can be found by nobody. Parties meet in one record in these ways:
 //! - T and the handler that interrupts it, on one OS thread: `sequence` is odd while T rewrites, and the
-//!   handler then leaves its sample untagged. Compiler fences suffice, as nothing crosses a core. When T
-//!   migrates between its calls, the JVM's scheduler orders them.
+//!   handler then leaves its sample untagged. When T migrates between its calls, the JVM's scheduler orders them.
 //! - T, which frees a slot, and U, which takes it: Release and Acquire on `key`.
-//!
-//! The note of when a virtual thread left its carrier (`left_ns`) is T's alone: no handler reads it. It goes with
-//! the record, so a thread that never comes back leaves nothing more behind than that.
+//! - T and the agent's threads, which [`peek`](ContextTable::peek) at its tag from outside: it is one that T had
+//!   meanwhile, or none. Whether T still has it is for them to know.
+//! - T and the drain, in `left_ns`: when a virtual thread left its carrier, written by T alone, but for one thing. Where
+//!   a window ends while T is away, the drain takes what T has waited so far, and moves the note to then
+//!   ([`still_away`](ContextTable::still_away)). It exchanges the note it has read, which is a time and so never
+//!   comes again: where that succeeds, T was away in between, and the tag that was read is T's. Where T was faster, T
+//!   has taken all of it. No handler reads the note. It goes with the record, so a thread that never comes back
+//!   leaves nothing more behind than that.
 //!
 //! # Finding
 //! Linear probing over at most [`WINDOW`] slots. A slot counts in `displaced` the keys that belong to it
 //! but had to be put elsewhere, so a key that is absent is known to be so after one look, and a record is
 //! one cache line. Thread ids are consecutive numbers: their low bits are the best hash there is.
 
-use crate::primitive::{AtomicI64, AtomicU32, AtomicU64, Ordering, compiler_fence};
+use crate::primitive::{AtomicI64, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use crate::tag::{JavaThreadId, Tag};
 
 /// How many slots a key may lie from its home.
@@ -35,14 +38,17 @@ pub struct Slot {
     /// Keys whose home this is but which lie elsewhere. Relaxed: a thread needs to see only its own
     /// additions, which are earlier in its program order.
     displaced: AtomicU32,
-    /// Odd while the owner rewrites the tag. Pair: the compiler fences in `write` and `load`.
+    /// Odd while the owner rewrites the tag. Pairs: in `write`, the fence behind the odd number and Release of the
+    /// even one; in `load`, on the same OS thread, compiler fences; in `peek`, Acquire of the first look and the fence
+    /// before the second.
     sequence: AtomicU32,
     trace_hi: AtomicU64,
     trace_lo: AtomicU64,
     span: AtomicU64,
     root: AtomicU64,
-    /// When the owner left its carrier, 0 while it is on one, and in a free slot. Relaxed: the owner's alone, as
-    /// the tag; emptied before `key` is.
+    /// Since when the owner is off its carrier, ns; 0 while it is on one, and in a free slot: emptied before `key` is.
+    /// Pairs: Release in `leave` with Acquire in `still_away`, which makes the tag that of the leave or a later one;
+    /// the fence in `come_back` with the one in `still_away`, which makes an exchange fail whose tag is a later one.
     left_ns: AtomicU64,
 }
 
@@ -69,33 +75,45 @@ impl Slot {
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence
             .store(sequence.wrapping_add(1), Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
+        // No instruction on x86-64, and a compiler fence as well.
+        fence(Ordering::Release);
         self.trace_hi.store(tag.trace_hi, Ordering::Relaxed);
         self.trace_lo.store(tag.trace_lo, Ordering::Relaxed);
         self.span.store(tag.span, Ordering::Relaxed);
         self.root.store(tag.root, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
         self.sequence
-            .store(sequence.wrapping_add(2), Ordering::Relaxed);
+            .store(sequence.wrapping_add(2), Ordering::Release);
+    }
+
+    fn tag(&self) -> Tag {
+        Tag {
+            trace_hi: self.trace_hi.load(Ordering::Relaxed),
+            trace_lo: self.trace_lo.load(Ordering::Relaxed),
+            span: self.span.load(Ordering::Relaxed),
+            root: self.root.load(Ordering::Relaxed),
+        }
     }
 
     fn load(&self) -> Lookup {
         let before = self.sequence.load(Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
-        let tag = Tag {
-            trace_hi: self.trace_hi.load(Ordering::Relaxed),
-            trace_lo: self.trace_lo.load(Ordering::Relaxed),
-            span: self.span.load(Ordering::Relaxed),
-            root: self.root.load(Ordering::Relaxed),
-        };
+        let tag = self.tag();
         compiler_fence(Ordering::SeqCst);
         let after = self.sequence.load(Ordering::Relaxed);
-        if before % 2 == 1 || before != after {
-            Lookup::Busy
-        } else if tag.is_empty() {
-            Lookup::Empty
+        Lookup::of(before, tag, after)
+    }
+
+    /// As `load`, from another thread than the owner's, whose id is `thread`.
+    fn peek(&self, thread: JavaThreadId) -> Lookup {
+        let before = self.sequence.load(Ordering::Acquire);
+        let tag = self.tag();
+        fence(Ordering::Acquire);
+        let after = self.sequence.load(Ordering::Relaxed);
+        // The slot may have become another's before the first look: then it is so still, as no id comes again.
+        if self.key.load(Ordering::Relaxed) == thread.0 {
+            Lookup::of(before, tag, after)
         } else {
-            Lookup::Tag(tag)
+            Lookup::Empty
         }
     }
 }
@@ -115,6 +133,19 @@ pub enum Lookup {
     Tag(Tag),
     /// The thread was interrupted while rewriting its tag.
     Busy,
+}
+
+impl Lookup {
+    /// Of a tag that was read between two looks at the sequence.
+    fn of(before: u32, tag: Tag, after: u32) -> Self {
+        if before % 2 == 1 || before != after {
+            Self::Busy
+        } else if tag.is_empty() {
+            Self::Empty
+        } else {
+            Self::Tag(tag)
+        }
+    }
 }
 
 /// No slot was free within reach of the key.
@@ -182,24 +213,62 @@ impl<'a> ContextTable<'a> {
             .map_or(Lookup::Empty, |(slot, _)| slot.load())
     }
 
+    /// The tag of `thread`, whoever asks: one that it had at some moment of the call.
+    #[must_use]
+    pub fn peek(&self, thread: JavaThreadId) -> Lookup {
+        self.find(thread)
+            .map_or(Lookup::Empty, |(slot, _)| slot.peek(thread))
+    }
+
     /// Notes in the record of `thread`, the calling one, that it leaves its carrier at the time that `clock` tells
     /// (ns, not 0); without a record the clock is not asked. What was noted before is forgotten.
     pub fn leave(&self, thread: JavaThreadId, clock: impl FnOnce() -> u64) {
         if let Some((slot, _)) = self.find(thread) {
-            slot.left_ns.store(clock(), Ordering::Relaxed);
+            slot.left_ns.store(clock(), Ordering::Release);
         }
     }
 
-    /// Since when `thread`, the calling one, was away, as [`leave`](Self::leave) noted it; once. `None` where it has
-    /// no record, or nothing was noted since.
+    /// Since when `thread`, the calling one, was away, as [`leave`](Self::leave) noted it or
+    /// [`still_away`](Self::still_away) moved it; once. `None` where it has no record, or nothing was noted since.
     pub fn come_back(&self, thread: JavaThreadId) -> Option<u64> {
         let (slot, _) = self.find(thread)?;
-        let left_ns = slot.left_ns.load(Ordering::Relaxed);
-        if left_ns == 0 {
+        // Nobody but this thread makes a note where there is none.
+        if slot.left_ns.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        slot.left_ns.store(0, Ordering::Relaxed);
+        let left_ns = slot.left_ns.swap(0, Ordering::Relaxed);
+        fence(Ordering::Release);
         Some(left_ns)
+    }
+
+    /// Moves the notes of all threads that were away at `until_ns` and are still, among those in `count` slots from
+    /// slot `first` on, to that time, and hands out the tag of each and since when it had been away. For one caller
+    /// at a time, other than they.
+    pub fn still_away(
+        &self,
+        first: usize,
+        count: usize,
+        until_ns: u64,
+        mut each: impl FnMut(Tag, u64),
+    ) {
+        let end = first.saturating_add(count).min(self.slots.len());
+        for slot in self.slots.get(first..end).unwrap_or(&[]) {
+            let left_ns = slot.left_ns.load(Ordering::Acquire);
+            if left_ns == 0 || left_ns >= until_ns {
+                continue;
+            }
+            let tag = slot.tag();
+            fence(Ordering::Acquire);
+            let moved = slot.left_ns.compare_exchange(
+                left_ns,
+                until_ns,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            if moved.is_ok() {
+                each(tag, left_ns);
+            }
+        }
     }
 
     /// Span ids of the records in `count` slots from slot `first` on, as far as they can be read from another
@@ -312,6 +381,61 @@ mod models {
                     .iter()
                     .all(|s| s.key.load(Ordering::Relaxed) == 0)
             );
+        });
+    }
+
+    /// A thread that is away twice, each time under another tag, and a drain at the end of a window.
+    #[test]
+    fn loom_each_wait_is_charged_once_up_to_the_windows_end_or_whole_and_never_under_another_tag() {
+        const END: u64 = 40;
+        loom::model(|| {
+            let slots: &'static [Slot] = Box::leak(Box::new([Slot::new()]));
+            let drain = thread::spawn(move || {
+                let mut charged = Vec::new();
+                let table = ContextTable::new(slots).unwrap();
+                table.still_away(0, 1, END, |tag, since| charged.push((tag, since)));
+                charged
+            });
+            let table = ContextTable::new(slots).unwrap();
+            let me = JavaThreadId(1);
+            let mut since = [0; 2];
+            for (n, since) in since.iter_mut().enumerate() {
+                let n = n as u64 + 1;
+                table.set(me, &tag(n)).unwrap();
+                table.leave(me, || n * 10);
+                *since = table.come_back(me).unwrap();
+            }
+            assert_eq!(table.come_back(me), None);
+            let expected: Vec<_> = (1..)
+                .zip(since)
+                .filter(|(n, since)| *since != n * 10)
+                .map(|(n, since)| {
+                    assert_eq!(since, END);
+                    (tag(n), n * 10)
+                })
+                .collect();
+            assert_eq!(drain.join().unwrap(), expected);
+        });
+    }
+
+    /// A slot that passes from one thread to another while somebody looks. Bounded: all orders take minutes.
+    #[test]
+    fn loom_whoever_peeks_at_a_threads_tag_sees_one_of_its_own_or_none() {
+        let mut bounded = loom::model::Builder::new();
+        bounded.preemption_bound = Some(2);
+        bounded.check(|| {
+            let slots: &'static [Slot] = Box::leak(Box::new([Slot::new()]));
+            let table = ContextTable::new(slots).unwrap();
+            table.set(JavaThreadId(1), &tag(1)).unwrap();
+            let owners = thread::spawn(move || {
+                let table = ContextTable::new(slots).unwrap();
+                table.remove(JavaThreadId(1));
+                table.set(JavaThreadId(2), &tag(3)).unwrap();
+            });
+            if let Lookup::Tag(seen) = table.peek(JavaThreadId(1)) {
+                assert_eq!(seen, tag(1));
+            }
+            owners.join().unwrap();
         });
     }
 }

@@ -107,7 +107,10 @@ mod tests {
             let bucket = bucket_of(ns);
             assert!(ns < end_of(bucket), "{ns}");
             assert!(bucket == 0 || ns >= end_of(bucket - 1), "{ns}");
-            assert!(bucket == 0 || end_of(bucket) <= ns.max(256) * 17 / 16 + 1, "{ns}");
+            assert!(
+                bucket == 0 || end_of(bucket) <= ns.max(256) * 17 / 16 + 1,
+                "{ns}"
+            );
         }
         assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
     }

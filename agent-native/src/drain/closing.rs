@@ -77,6 +77,11 @@ impl Closing {
 
     /// Writes the window's files and begins the next.
     pub fn close(&mut self, session: &Session, recorder: &mut Recorder, jni: Jni) {
+        end_waits(session, recorder);
+        self.write(session, recorder, jni);
+    }
+
+    fn write(&mut self, session: &Session, recorder: &mut Recorder, jni: Jni) {
         let late_ns = recorder.late_ns(self.start_ns);
         let windows = recorder.next_windows();
         let next = Self::begin(session);
@@ -113,10 +118,11 @@ impl Closing {
 
     /// Sampling was stopped: closes the window and begins none.
     pub fn pause(&mut self, session: &Session, recorder: &mut Recorder, jni: Jni) {
+        end_waits(session, recorder);
         // Where the window before ended in the middle of a handler, what became of its signal belongs here.
         let owes = !Snapshot::of(self.counters).is_even_since(&self.snapshot);
         if !recorder.is_empty() || owes || self.is_due(TRIVIAL) {
-            self.close(session, recorder, jni);
+            self.write(session, recorder, jni);
             return;
         }
         self.leave_out_spans(recorder);
@@ -220,6 +226,14 @@ impl Closing {
             Ok(removed) => self.counters.add(Counter::WindowsPruned, removed as u64),
             Err(error) => log::debug(&format!("old windows stay: {error}")),
         }
+    }
+}
+
+/// What is waited in the window that ends belongs to it, also of waits that go on.
+fn end_waits(session: &Session, recorder: &mut Recorder) {
+    if let Some(blocking) = &session.blocking {
+        let until_ns = now_ns();
+        recorder.add_open_waits(blocking.end_window(session, until_ns), until_ns);
     }
 }
 

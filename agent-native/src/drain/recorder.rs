@@ -32,6 +32,8 @@ const BATCH: usize = 2_048;
 
 /// Label of a thread that has none.
 const NO_LABEL: &str = "?";
+/// The one frame of a wait that goes on at the end of its window.
+pub const STILL_BLOCKED: &str = "[still blocked]";
 
 /// See the module. Used by the drain thread alone.
 pub struct Recorder {
@@ -245,6 +247,30 @@ impl Recorder {
             let state = head.state.or_else(|| state_of(head.kind, &self.locations));
             let window = &mut self.windows[head.kind];
             if window.add(&self.locations, &thread, tag, state, head.weight) == Kept::Folded {
+                self.counters.add(tally.store_full, 1);
+            }
+        }
+    }
+
+    /// Adds waits that go on at `until_ns`, when their window ends, each with its tag.
+    pub fn add_open_waits(&mut self, waits: Vec<(Tag, Weight)>, until_ns: u64) {
+        if waits.is_empty() {
+            return;
+        }
+        // Spans that another thread has ended by then.
+        self.read_reports();
+        let stack = [frames::Location {
+            function: self.symbolizer.named(STILL_BLOCKED),
+            line: 0,
+        }];
+        let tally = Tally::of(Kind::Blocked);
+        let thread = Arc::from(NO_LABEL);
+        let state = Some(State::Other.name());
+        for (tag, weight) in waits {
+            let tag = checked_tag(&self.book, self.counters, tally, tag, until_ns);
+            self.counters.add(tally.taken, 1);
+            let window = &mut self.windows[Kind::Blocked];
+            if window.add(&stack, &thread, tag, state, weight) == Kept::Folded {
                 self.counters.add(tally.store_full, 1);
             }
         }

@@ -4,8 +4,10 @@
 //! There the thread's whole stack is still the one at which it was parked, so it is taken there, and only if
 //! chance wills it ([`chance`]). A thread without a record is in no context and costs the look for it.
 //!
-//! Both callbacks run on the virtual thread, as all do that touch its record. They take no lock, call no Java, and
-//! allocate nothing but a sample. Between becoming runnable and being mounted a thread waits for a carrier;
+//! A wait that goes on when a window ends is charged up to then by the drain, which moves the note; of its stack
+//! nothing is known before it is over.
+//!
+//! Both callbacks run on the virtual thread. They take no lock, call no Java, and allocate nothing but a sample. Between becoming runnable and being mounted a thread waits for a carrier;
 //! HotSpot tells nobody when that begins, so it counts as blocked. A pinned thread does not leave its carrier:
 //! only its vain attempt is seen, some µs.
 
@@ -17,15 +19,16 @@ use vtprof_profile::kind::Kind;
 use vtprof_signal::counters::Counter;
 use vtprof_signal::gate::Mode;
 use vtprof_signal::handler::now_ns;
-use vtprof_signal::tag::JavaThreadId;
+use vtprof_signal::tag::{JavaThreadId, Tag};
 
 use super::capture::{self, Event};
 use super::jni::Jni;
+use crate::aggregate::weight::Weight;
 use crate::events::chance::{self, Chance};
 use crate::session::Session;
 
 thread_local! {
-    /// The carrier's own random numbers; `None` before the first. Never touched by the handler.
+    /// The thread's own random numbers; `None` before the first. Never touched by the handler.
     static CHANCE: Cell<Option<Chance>> = const { Cell::new(None) };
 }
 
@@ -66,9 +69,7 @@ impl Blocking {
         if session.shared.gate.mode() != Mode::Armed {
             return;
         }
-        let since_ns = left_ns.max(self.begun_ns.load(Ordering::Relaxed));
-        let blocked_ns = now_ns().saturating_sub(since_ns);
-        let Some(weight) = chance::weight(blocked_ns, self.period_ns, draw) else {
+        let Some(weight) = self.weight(left_ns, now_ns()) else {
             return;
         };
         let event = Event {
@@ -81,12 +82,30 @@ impl Blocking {
             session.shared.counters.add(Counter::BlockedNoStack, 1);
         }
     }
+
+    /// Ends, for the window that does so at `until_ns`, the waits of all who are away: the tag of each that chance
+    /// wills to be sampled, and what it stands for. Called by the drain alone.
+    pub fn end_window(&self, session: &Session, until_ns: u64) -> Vec<(Tag, Weight)> {
+        let mut open = Vec::new();
+        let contexts = &session.shared.contexts;
+        contexts.still_away(0, contexts.capacity(), until_ns, |tag, left_ns| {
+            let weight = self.weight(left_ns, until_ns);
+            open.extend(weight.map(|weight| (tag, weight)));
+        });
+        open
+    }
+
+    /// What the sample of a wait stands for, as far as it was sampled; `None` if there is to be none.
+    fn weight(&self, left_ns: u64, until_ns: u64) -> Option<Weight> {
+        let since_ns = left_ns.max(self.begun_ns.load(Ordering::Relaxed));
+        chance::weight(until_ns.saturating_sub(since_ns), self.period_ns, draw)
+    }
 }
 
-/// A number from 0 up to 1, of this carrier's own sequence.
+/// A number from 0 up to 1, of this thread's own sequence.
 fn draw() -> f64 {
     CHANCE.with(|cell| {
-        // No two carriers draw the same: the cell's address is their own.
+        // No two threads draw the same: the cell's address is their own.
         let seed = || Chance::new(now_ns() ^ std::ptr::from_ref(cell).addr() as u64);
         let mut chance = cell.get().unwrap_or_else(seed);
         let drawn = chance.draw();

@@ -118,6 +118,43 @@ fn a_note_of_leaving_is_read_once_and_only_where_there_is_a_record() {
     );
 }
 
+#[test]
+fn who_is_away_at_the_end_of_a_window_is_charged_until_then_and_from_then_on() {
+    let slots = slots(8);
+    let table = ContextTable::new(&slots).unwrap();
+    let (away, later, here) = (JavaThreadId(1), JavaThreadId(2), JavaThreadId(3));
+    for thread in [away, later, here] {
+        table.set(thread, &tag(thread.0 as u64)).unwrap();
+    }
+    table.leave(away, || 10);
+    table.leave(later, || 100);
+    let charged = |first, count, until| {
+        let mut charged = Vec::new();
+        table.still_away(first, count, until, |tag, since| charged.push((tag, since)));
+        charged
+    };
+    assert_eq!(charged(2, usize::MAX, 50), [], "it lies before those");
+    assert_eq!(charged(0, 2, 50), [(tag(1), 10)]);
+    assert_eq!(charged(0, 8, 50), [], "once");
+    assert_eq!(charged(0, 8, 200), [(tag(1), 50), (tag(2), 100)]);
+    assert_eq!(table.come_back(away), Some(200));
+    assert_eq!(table.come_back(here), None);
+}
+
+#[test]
+fn a_peek_sees_what_a_look_up_sees() {
+    let slots = slots(4);
+    let table = ContextTable::new(&slots).unwrap();
+    let me = JavaThreadId(1);
+    assert_eq!(table.peek(me), Lookup::Empty);
+    table.set(me, &tag(1)).unwrap();
+    assert_eq!(table.peek(me), Lookup::Tag(tag(1)));
+    slots[1].sequence.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(table.peek(me), Lookup::Busy);
+    slots[1].key.store(5, Ordering::Relaxed);
+    assert_eq!(slots[1].peek(me), Lookup::Empty, "another's by now");
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Set(i64, u64),

@@ -312,6 +312,28 @@ fn a_sample_of_an_event_carries_its_tag_only_if_its_span_was_open_then() {
 }
 
 #[test]
+fn a_wait_that_goes_on_carries_its_tag_only_if_its_span_is_open_when_the_window_ends() {
+    let mut bench = bench();
+    bench.spans.push(started(5));
+    bench.spans.push(started(6));
+    bench.recorder.drain(&Names);
+    // Ended by another thread, and not read yet.
+    bench.spans.push(ended(6, "GET /", now_ns()));
+    let until_ns = now_ns();
+    let weight = |amount| Weight { count: 1.0, amount };
+    let waits = vec![(tag(5), weight(7e6)), (tag(6), weight(9e6))];
+    bench.recorder.add_open_waits(waits, until_ns);
+    let windows = bench.recorder.next_windows();
+    let row = |span, amount| {
+        let (stack, other) = ("[still blocked]:0".into(), Some("other"));
+        (stack, "?".into(), span, other, weight(amount))
+    };
+    assert_eq!(rows(&windows[Kind::Blocked]), [row(0, 9e6), row(5, 7e6)]);
+    let counts = bench.counts([Counter::BlockedTaken, Counter::BlockedSpanEnded]);
+    assert_eq!(counts, [2, 1]);
+}
+
+#[test]
 fn a_method_that_jvmti_tells_nothing_of_is_a_named_frame() {
     let mut bench = bench();
     let frames = [200, 0].map(|method| CallFrame { bci: 0, method });

@@ -285,7 +285,7 @@ impl Session {
         match kind {
             // Under `stress` another than was asked for.
             Kind::Cpu => u64::try_from(self.period.as_nanos()).unwrap_or(u64::MAX),
-            Kind::Alloc | Kind::Blocked => self.options.period(kind).unwrap_or(0),
+            Kind::Alloc | Kind::Blocked | Kind::Wall => self.options.period(kind).unwrap_or(0),
         }
     }
 

@@ -212,10 +212,10 @@ unsafe fn option_string<'a>(options: *const c_char) -> Result<&'a str, StartErro
 /// The VM is live: makes the session and starts it.
 pub fn live(prepared: &'static Prepared, jni: Jni) -> Result<(), StartError> {
     if prepared.options.cpu.is_none() {
-        let others = [Kind::Alloc, Kind::Blocked];
+        let others = [Kind::Alloc, Kind::Blocked, Kind::Wall];
         let wanted = others.map(|kind| prepared.options.period(kind).is_some());
         if wanted.contains(&true) {
-            log::warn("cpu=off: nothing is profiled; give cpu= a rate for alloc= and blocked=");
+            log::warn("cpu=off: nothing is profiled; give cpu= a rate for alloc=, blocked= and wall=");
         } else {
             log::info("cpu=off: nothing is profiled");
         }

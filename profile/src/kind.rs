@@ -13,6 +13,8 @@ pub enum Kind {
     Alloc,
     /// Time in which a thread waited.
     Blocked,
+    /// Time that passed for a thread, whether it ran or waited.
+    Wall,
 }
 
 /// What there is to know of a kind.
@@ -31,7 +33,7 @@ const fn value(kind: &'static str, unit: &'static str) -> ValueType<'static> {
 
 impl Kind {
     /// All kinds, in order.
-    pub const ALL: [Kind; 3] = [Kind::Cpu, Kind::Alloc, Kind::Blocked];
+    pub const ALL: [Kind; 4] = [Kind::Cpu, Kind::Alloc, Kind::Blocked, Kind::Wall];
 
     const fn row(self) -> Row {
         match self {
@@ -59,6 +61,14 @@ impl Kind {
                 period: value("blocked", "nanoseconds"),
                 counts_samples: false,
                 label: Some("state"),
+            },
+            Kind::Wall => Row {
+                name: "wall",
+                count: value("wall_samples", "count"),
+                amount: value("wall", "nanoseconds"),
+                period: value("wall", "nanoseconds"),
+                counts_samples: true,
+                label: None,
             },
         }
     }

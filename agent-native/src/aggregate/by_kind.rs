@@ -49,7 +49,8 @@ mod tests {
             [
                 (Kind::Cpu, "cpu"),
                 (Kind::Alloc, "alloc"),
-                (Kind::Blocked, "changed")
+                (Kind::Blocked, "changed"),
+                (Kind::Wall, "wall")
             ]
         );
         assert_eq!(each[Kind::Alloc], "alloc");

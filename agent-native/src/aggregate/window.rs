@@ -40,7 +40,7 @@ impl Bounds {
     pub const fn of(kind: Kind) -> Self {
         match kind {
             Kind::Cpu => Self::DEFAULT,
-            Kind::Alloc | Kind::Blocked => Self {
+            Kind::Alloc | Kind::Blocked | Kind::Wall => Self {
                 stack_words: Self::DEFAULT.stack_words / 2,
                 locations: Self::DEFAULT.locations / 2,
                 entries: Self::DEFAULT.entries / 2,

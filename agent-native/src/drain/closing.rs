@@ -161,7 +161,7 @@ impl Closing {
         for (kind, window) in late.iter() {
             let lost = match kind {
                 Kind::Cpu => window.whole().amount as u64,
-                Kind::Alloc | Kind::Blocked => window.samples(),
+                Kind::Alloc | Kind::Blocked | Kind::Wall => window.samples(),
             };
             self.counters.add(Tally::of(kind).stopped, lost);
         }

@@ -321,7 +321,7 @@ fn checked_tag(book: &SpanBook, counters: &Counters, tally: Tally, tag: Tag, tim
 fn state_of(kind: Kind, locations: &[frames::Location]) -> Option<&'static str> {
     match kind {
         Kind::Blocked => Some(State::of(locations).name()),
-        Kind::Cpu | Kind::Alloc => None,
+        Kind::Cpu | Kind::Alloc | Kind::Wall => None,
     }
 }
 

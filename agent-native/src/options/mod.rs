@@ -31,6 +31,15 @@ pub enum ContextStrategy {
     Sample,
 }
 
+/// Which threads are sampled by the wall clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WallScope {
+    /// Those in a span.
+    Context,
+    /// All that run Java.
+    All,
+}
+
 /// What stays in the output directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keep {
@@ -71,6 +80,10 @@ pub struct Options {
     pub blocked: Option<Duration>,
     /// Bytes between two samples of allocations, on average, or `None` for off.
     pub alloc: Option<u32>,
+    /// Period of sampling by the wall clock, or `None` for off.
+    pub wall: Option<Duration>,
+    /// Whom that is about.
+    pub wall_scope: WallScope,
     /// Directory of the profiles.
     pub out: PathBuf,
     /// Length of a window.
@@ -103,6 +116,8 @@ impl Default for Options {
             cpu: Some(Duration::from_millis(10)),
             blocked: None,
             alloc: None,
+            wall: None,
+            wall_scope: WallScope::Context,
             out: PathBuf::from("vtprof"),
             every: Duration::from_secs(60),
             flush: Duration::from_secs(5),
@@ -124,8 +139,25 @@ impl Default for Options {
 
 /// All keys, as a message names them. `config` is taken out before ([`layers`]).
 const KEYS: &[&str] = &[
-    "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "every", "flush",
-    "keep", "log", "out", "service", "shim", "signal", "stacks", "stress",
+    "alloc",
+    "blocked",
+    "config",
+    "context",
+    "contexts",
+    "control",
+    "cpu",
+    "every",
+    "flush",
+    "keep",
+    "log",
+    "out",
+    "service",
+    "shim",
+    "signal",
+    "stacks",
+    "stress",
+    "wall",
+    "wall_scope",
 ];
 
 impl Options {
@@ -136,6 +168,7 @@ impl Options {
             Kind::Cpu => self.cpu.map(nanos),
             Kind::Alloc => self.alloc.map(u64::from),
             Kind::Blocked => self.blocked.map(nanos),
+            Kind::Wall => self.wall.map(nanos),
         }
     }
 
@@ -148,6 +181,12 @@ impl Options {
             "cpu" => value::period(text).map(|v| self.cpu = v),
             "blocked" => value::wait(text).map(|v| self.blocked = v),
             "alloc" => value::interval(text).map(|v| self.alloc = v),
+            "wall" => value::wait(text).map(|v| self.wall = v),
+            "wall_scope" => value::word(
+                text,
+                &[("context", WallScope::Context), ("all", WallScope::All)],
+            )
+            .map(|v| self.wall_scope = v),
             "out" => value::path(text).map(|v| self.out = v),
             "every" => value::between(text, Duration::from_secs(1), Duration::from_secs(24 * 3600))
                 .map(|v| self.every = v),
@@ -230,6 +269,13 @@ mod tests {
         assert_eq!(blocked("off"), None);
         assert_eq!(Options::default().period(Kind::Blocked), None);
         assert_eq!(Options::default().period(Kind::Alloc), None);
+        assert_eq!(Options::default().period(Kind::Wall), None);
+        let wall = applied("wall", "10ms").unwrap();
+        assert_eq!(wall.period(Kind::Wall), Some(10_000_000));
+        assert_eq!(applied("wall", "off").unwrap().period(Kind::Wall), None);
+        assert_eq!(wall.wall_scope, WallScope::Context);
+        let scope = applied("wall_scope", "all").unwrap().wall_scope;
+        assert_eq!(scope, WallScope::All);
         assert_eq!(applied("alloc", "off").unwrap().period(Kind::Alloc), None);
         assert_eq!(
             applied("alloc", "512k").unwrap().period(Kind::Alloc),

@@ -17,6 +17,7 @@ use vtprof_signal::scratch::Scratch;
 use vtprof_signal::shared::{self, Shared, Source};
 
 use crate::drain::{Drain, Ending, Order};
+use crate::events::pauses::Pauses;
 use crate::events::queue::{Bounds, EventSamples};
 use crate::export::comments::Facts;
 use crate::export::directory::Directory;
@@ -45,6 +46,7 @@ use crate::spans::event::SpanEvents;
 use crate::start::{Prepared, StartError};
 use crate::threads::registry::Registry;
 use crate::threads::timer::Pace;
+use crate::wall::Wall;
 
 /// Words of the ring: 4 MiB, touched as they are used.
 const RING_WORDS: usize = 1 << 19;
@@ -76,6 +78,10 @@ pub struct Session {
     pub mounts: Mounts,
     /// The engine of [`Kind::Blocked`], where that is on.
     pub blocking: Option<Blocking>,
+    /// The engine of [`Kind::Wall`], and of [`Kind::Blocked`] for OS threads, where one of them is on.
+    pub wall: Option<Wall>,
+    /// When the world stood still, where that is told.
+    pub pauses: Pauses,
     pub self_test: SelfTest,
     pub healing: Healing,
     pub redefinitions: Redefinitions,
@@ -165,12 +171,15 @@ impl Session {
             registry,
             mounts,
             blocking: options.period(Kind::Blocked).map(Blocking::new),
+            wall: Wall::new(options),
+            pauses: Pauses::new(),
             self_test: SelfTest::new(),
             healing: Healing::new(jni, shared.frozen.layout.as_ref()),
             redefinitions: Redefinitions::default(),
             events: SpanEvents::new(&COUNTERS),
             event_samples: EventSamples::new(
-                |kind| options.period(kind).is_some(),
+                // Visits come through the ring.
+                |kind| kind != Kind::Wall && options.period(kind).is_some(),
                 Bounds::DEFAULT,
                 &COUNTERS,
             ),
@@ -200,10 +209,20 @@ impl Session {
         if self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads {
             log::warn("this JVM sends no mount events: samples of virtual threads stay untagged");
         }
-        if self.blocking.is_some() && !has_mounts {
-            log::warn(
-                "blocked= does nothing here: this JVM has no virtual threads that leave their carriers; use JDK 21 or later without -XX:-VMContinuations",
+        if self.blocking.is_some()
+            && self.has_virtual_threads
+            && !has_mounts
+            && !self.bound_virtual_threads
+        {
+            log::warn("blocked= is of platform threads alone here: this JVM sends no mount events");
+        }
+        if let Some(wall) = &self.wall {
+            self.shared.visits.set(
+                wall.of_all,
+                self.layout.stack_base,
+                self.layout.pending_monitor,
             );
+            wall.spawn(self).ok_or(StartError::Thread("vtprof-wall"))?;
         }
         let containment = faults::install(self.shared.walker);
         if let Containment::Off(reason) = containment {
@@ -240,6 +259,9 @@ impl Session {
             blocking.begin();
         }
         self.shared.gate.arm();
+        if let Some(wall) = &self.wall {
+            wall.begin(self);
+        }
         self.allocations.begin(self.jvmti);
     }
 
@@ -325,6 +347,9 @@ impl Session {
     /// of the ring afterwards is all that there will be.
     fn silence(&self) {
         self.allocations.end(self.jvmti);
+        if let Some(wall) = &self.wall {
+            wall.finish();
+        }
         self.shared.gate.disarm();
         // Before their blocks go.
         self.await_handlers();

@@ -21,6 +21,7 @@ use crate::export::directory::Directory;
 use crate::jvm::allocations;
 use crate::jvm::callbacks;
 use crate::jvm::classes::Classes;
+use crate::jvm::collections;
 use crate::jvm::extension;
 use crate::jvm::jni::{Jni, JniError};
 use crate::jvm::jvmti::{Capability, Jvmti, JvmtiError};
@@ -176,6 +177,13 @@ unsafe fn prepare_first(
         ));
         options.alloc = None;
     }
+    if options.blocked.is_some()
+        && let Err(error) = collections::prepare(jvmti)
+    {
+        log::warn(&format!(
+            "blocked: stops of the world are not told from other waits, this JVM does not tell of its collections ({error})"
+        ));
+    }
     let jar = if options.shim { extension::jar() } else { None };
     if options.shim && jar.is_none() {
         log::warn(&format!(
@@ -215,7 +223,9 @@ pub fn live(prepared: &'static Prepared, jni: Jni) -> Result<(), StartError> {
         let others = [Kind::Alloc, Kind::Blocked, Kind::Wall];
         let wanted = others.map(|kind| prepared.options.period(kind).is_some());
         if wanted.contains(&true) {
-            log::warn("cpu=off: nothing is profiled; give cpu= a rate for alloc=, blocked= and wall=");
+            log::warn(
+                "cpu=off: nothing is profiled; give cpu= a rate for alloc=, blocked= and wall=",
+            );
         } else {
             log::info("cpu=off: nothing is profiled");
         }

@@ -10,6 +10,7 @@
 //! | [`handler`] | the entry point: one timer signal becomes one sample, or one counted loss |
 //! | [`walk`] | the AsyncGetCallTrace ABI |
 //! | [`guard`], [`fault`] | a walk that a fault cannot end the process with |
+//! | [`visit`] | a signal of the wall engine, and whether the thread that it meets waits |
 //! | [`registers`] | what a walk begins with |
 //! | [`epilogue`] | a method that has taken its frame down already |
 //! | [`leaf_call`] | C code that Java code has called, and whether it can be told from where |
@@ -89,5 +90,7 @@ pub mod stubs;
 pub mod tag;
 #[cfg(not(loom))]
 pub mod truncation;
+#[cfg(not(loom))]
+pub mod visit;
 #[cfg(not(loom))]
 pub mod walk;

@@ -81,6 +81,13 @@ impl Failure {
     /// AsyncGetCallTrace's `ticks_unknown_Java`: the thread was in Java code, in a frame it does not know.
     pub const UNKNOWN_JAVA: Self = Self(-5);
 
+    /// Whether the next walk of the same stack may have another answer: a collection, a deoptimisation or a stop was
+    /// going on.
+    #[must_use]
+    pub const fn is_passing(self) -> bool {
+        matches!(self.0, -2 | -9 | -10 | -100)
+    }
+
     /// The counter of this failure.
     #[must_use]
     pub const fn counter(self) -> Counter {

@@ -25,6 +25,7 @@ use crate::jvm::shim;
 use crate::log;
 use crate::session::Session;
 use crate::threads::timer::process_cpu_ns;
+use crate::wall::Wall;
 
 /// Open roots whose name is asked of the shim, a window.
 const ASKED: usize = 1_000;
@@ -65,7 +66,7 @@ impl Closing {
             named_unix_ns: 0,
             start_ns: now_ns(),
             process_cpu_ns: process_cpu_ns(),
-            agent_cpu_ns: own_cpu_ns(),
+            agent_cpu_ns: own_cpu_ns() + session.wall.as_ref().map_or(0, Wall::cpu_ns),
             failing: false,
         }
     }

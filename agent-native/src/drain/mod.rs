@@ -32,6 +32,7 @@ use ending::Next;
 pub use ending::{Ending, Order};
 use leftovers::Leftovers;
 use recorder::Recorder;
+use recorder::visits::Books;
 
 /// Between two looks at the ring.
 const POLL: Duration = Duration::from_millis(50);
@@ -97,6 +98,10 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
         &session.event_samples,
         &session.redefinitions,
     );
+    if let Some(wall) = &session.wall {
+        let is_on = |kind| session.options.period(kind).is_some();
+        recorder = recorder.with_visits(Books::new(is_on, &wall.repeats, &session.pauses));
+    }
     let mut closing = Closing::first(session);
     let mut next_scan = Instant::now();
     let mut scan_failed = false;

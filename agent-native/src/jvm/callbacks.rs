@@ -13,7 +13,7 @@ use jni_sys::{JNIEnv, jclass, jobject};
 use super::bindings::jvmtiEnv;
 use super::jni::Jni;
 use super::jvmti::{Callbacks, Event, Jvmti, Result};
-use super::{allocations, extension, identity, shim, stubs};
+use super::{allocations, collections, extension, identity, shim, stubs};
 use crate::log;
 use crate::session::{self, Session};
 use crate::start;
@@ -37,6 +37,14 @@ static CALLBACKS: Callbacks = Callbacks::none()
     .with(
         Event::DynamicCodeGenerated,
         stubs::on_generated as *const c_void,
+    )
+    .with(
+        Event::GarbageCollectionStart,
+        collections::on_start as *const c_void,
+    )
+    .with(
+        Event::GarbageCollectionFinish,
+        collections::on_finish as *const c_void,
     )
     .with(
         Event::SampledObjectAlloc,
@@ -66,6 +74,12 @@ pub fn enable(jvmti: Jvmti) -> Result<()> {
 pub fn enable_live(session: &Session) -> Result<()> {
     session.jvmti.notify(Event::ThreadStart, true)?;
     session.jvmti.notify(Event::ThreadEnd, true)?;
+    if session.blocking.is_some()
+        && let Err(error) = collections::watch(session.jvmti)
+    {
+        // Without the capability for one, of which a line was said at start.
+        log::debug(&format!("collections are not told: {error}"));
+    }
     if session.bound_virtual_threads {
         session.jvmti.notify(Event::VirtualThreadStart, true)?;
         session.jvmti.notify(Event::VirtualThreadEnd, true)?;

@@ -23,6 +23,10 @@ pub enum Event {
     VmStart = 57,
     CompiledMethodLoad = 68,
     DynamicCodeGenerated = 70,
+    /// Needs [`Capability::GenerateGarbageCollectionEvents`].
+    GarbageCollectionStart = 81,
+    /// As the former.
+    GarbageCollectionFinish = 82,
     /// Needs [`Capability::GenerateSampledObjectAllocEvents`].
     SampledObjectAlloc = 86,
     /// JDK 21+.
@@ -63,6 +67,7 @@ pub enum Capability {
     GetSourceFileName = 11,
     GetLineNumbers = 12,
     GenerateCompiledMethodLoadEvents = 27,
+    GenerateGarbageCollectionEvents = 31,
     /// In any phase.
     GenerateSampledObjectAllocEvents = 43,
     /// JDK 21+.
@@ -402,6 +407,7 @@ mod tests {
         header.set_can_get_source_file_name(1);
         header.set_can_get_line_numbers(1);
         header.set_can_generate_compiled_method_load_events(1);
+        header.set_can_generate_garbage_collection_events(1);
         header.set_can_generate_sampled_object_alloc_events(1);
         // SAFETY: a plain bit field of 16 bytes.
         let bytes: [u8; 16] = unsafe { std::mem::transmute(header) };
@@ -414,6 +420,7 @@ mod tests {
                 Capability::GetSourceFileName as usize,
                 Capability::GetLineNumbers as usize,
                 Capability::GenerateCompiledMethodLoadEvents as usize,
+                Capability::GenerateGarbageCollectionEvents as usize,
                 Capability::GenerateSampledObjectAllocEvents as usize
             ]
         );
@@ -436,6 +443,14 @@ mod tests {
             (
                 Event::DynamicCodeGenerated,
                 sys::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+            ),
+            (
+                Event::GarbageCollectionStart,
+                sys::JVMTI_EVENT_GARBAGE_COLLECTION_START,
+            ),
+            (
+                Event::GarbageCollectionFinish,
+                sys::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
             ),
             (
                 Event::SampledObjectAlloc,

@@ -95,8 +95,8 @@ impl Mounts {
             return;
         }
         // Each is asked, since each remembers when it was.
-        let proves = session.self_test.needs_events(session);
-        let heals = session.healing.needs_events(session);
+        let proves = session.self_test.needs_events();
+        let heals = session.healing.needs_events();
         let counts = session.blocking.is_some();
         let wanted = self.tags.load(Ordering::Relaxed) || proves || heals || counts;
         if wanted == self.on.load(Ordering::Relaxed) {

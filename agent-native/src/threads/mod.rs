@@ -9,7 +9,7 @@
 
 pub mod name;
 #[cfg(test)]
-mod patience;
+pub mod patience;
 pub mod registry;
 pub mod tasks;
 pub mod timer;

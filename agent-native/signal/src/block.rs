@@ -37,8 +37,7 @@ pub struct Block {
     /// 1 from when the engine signals the thread until its handler is done. Pair: Release in `ask` and `answer`,
     /// Acquire in `is_asked`.
     asked: AtomicU32,
-    /// Up to when time that passes is accounted for, ns. Of the block and not of who has it: so a thread that lives for
-    /// less than it takes to come round is sampled in proportion. Relaxed, as all below: it goes with `asked`.
+    /// Up to when time that passes is accounted for, ns. Relaxed, as all below: it goes with `asked`.
     accounted_ns: AtomicU64,
     /// See [`Imprint`]; `sample_ns` is 0 where there is none.
     sample_ns: AtomicU64,
@@ -228,12 +227,6 @@ impl Block {
         u32::try_from(micros).unwrap_or(u32::MAX)
     }
 
-    /// Up to when time is accounted for, ns; 0 where that never was. By who has the baton.
-    #[must_use]
-    pub fn accounted_ns(&self) -> u64 {
-        self.accounted_ns.load(Ordering::Relaxed)
-    }
-
     /// What passed before `now_ns` is of no account. By who has the baton.
     pub fn account_from(&self, now_ns: u64) {
         self.accounted_ns.store(now_ns, Ordering::Relaxed);
@@ -301,14 +294,12 @@ mod tests {
     }
 
     #[test]
-    fn time_is_accounted_for_once_to_the_last_microsecond_whoever_has_the_block() {
+    fn time_is_accounted_for_once_to_the_last_microsecond() {
         let block = Block::new();
         block.account_from(1_000_000);
         assert_eq!(block.account(1_012_999), 12);
-        block.assign(7);
         assert_eq!(block.account(1_013_000), 1, "the rest of the 999 ns before");
         assert_eq!(block.account(1_000_000), 0, "never backwards");
-        assert_eq!(block.accounted_ns(), 1_013_000);
         assert_eq!(block.account(u64::MAX), u32::MAX);
     }
 

@@ -78,6 +78,9 @@ impl Failure {
     /// The walk faulted.
     pub const FAULTED: Self = Self(-102);
 
+    /// AsyncGetCallTrace's `ticks_GC_active`: a collection had stopped the world.
+    pub const GC_ACTIVE: Self = Self(-2);
+
     /// AsyncGetCallTrace's `ticks_unknown_Java`: the thread was in Java code, in a frame it does not know.
     pub const UNKNOWN_JAVA: Self = Self(-5);
 

@@ -94,6 +94,7 @@ impl Wall {
                 Phase::Over => return,
                 Phase::Waiting => {
                     self.changed.wait(&mut phase);
+                    visits.restart();
                     next = Instant::now();
                     continue;
                 }

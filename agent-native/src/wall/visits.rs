@@ -34,9 +34,9 @@ const TICK: Duration = Duration::from_millis(10);
 /// Of such a tick: 2 % of a core at 25 µs each, if all threads run and switch all the time.
 const SIGNALS: u32 = 8;
 /// Of such a tick.
-const CLOCKS: u32 = 64;
+const CLOCKS: u32 = 32;
 /// Of such a tick.
-const LOOKS: u32 = 512;
+const LOOKS: u32 = 256;
 /// Places that are looked at under one lock.
 const BATCH: usize = 32;
 /// CPU time, ns, that the end of a handler may take. A thread that has used more since it was asked has moved on: its
@@ -76,6 +76,8 @@ struct Seen {
     generation: Generation,
     /// CPU clock of its thread, ns.
     cpu_ns: u64,
+    /// Whether it was asked; the block knows whether it has answered.
+    is_asked: bool,
     /// Sample and tag of the thread, which was seen to stand; 0 where it was not.
     sample_ns: u64,
     tag: Tag,
@@ -85,16 +87,15 @@ impl Seen {
     const NOTHING: Self = Self {
         generation: Generation(u32::MAX),
         cpu_ns: 0,
+        is_asked: false,
         sample_ns: 0,
         tag: Tag::EMPTY,
     };
 }
 
-/// Nothing that was asked or seen before counts any more, and no time that has passed. Nobody is in a handler.
+/// Nothing that was asked before is waited for any more. Nobody is in a handler.
 pub fn forget(registry: &Registry) {
-    let now = now_ns();
     registry.each_place(0, usize::MAX, |_, block| {
-        block.account_from(now);
         block.set_imprint(None);
         block.answer();
         true
@@ -136,6 +137,13 @@ impl<'a> Visits<'a> {
         }
     }
 
+    /// What passed before, and what was seen, is of no account.
+    pub fn restart(&mut self) {
+        self.seen.clear();
+        self.next = 0;
+        self.round_ns = (now_ns(), 0);
+    }
+
     /// Visits as many threads as the budget of a tick allows, each once at the most.
     pub fn tick(&mut self) {
         self.left = self.budget;
@@ -157,12 +165,7 @@ impl<'a> Visits<'a> {
                     return false;
                 }
                 self.left.looks -= 1;
-                if block.is_asked() {
-                    self.shared.counters.add(Counter::WallUnanswered, 1);
-                } else if block.jni_env() == 0 {
-                    // Who comes next was not there before.
-                    block.account(now_ns());
-                } else {
+                if block.jni_env() != 0 {
                     // No Java thread ends while the registry is locked.
                     self.visit(cookie, block);
                 }
@@ -176,37 +179,40 @@ impl<'a> Visits<'a> {
         }
     }
 
-    /// The thread of `block` is Java's, was not asked, and is kept from its end.
+    /// The thread of `block` is Java's, and is kept from its end.
     fn visit(&mut self, cookie: Cookie, block: &Block) {
         let Some((os_thread, generation)) = block.owner() else {
             return;
         };
-        if block.accounted_ns() == 0 {
-            // A new place: as if it had been there when the round came by.
-            block.account_from(now_ns().saturating_sub(self.round_ns.1));
-        }
         let at = cookie.block.0 as usize;
-        if !self.wall.of_all && self.tag_of(block) == Lookup::Empty {
-            block.account(now_ns());
-            self.see(at, Seen::NOTHING);
+        let seen = self.seen.get(at).copied().unwrap_or(Seen::NOTHING);
+        let is_known = seen.generation == generation;
+        if is_known && seen.is_asked && block.is_asked() {
+            self.shared.counters.add(Counter::WallUnanswered, 1);
             return;
+        }
+        if !self.wall.of_all && self.tag_of(block) == Lookup::Empty {
+            if is_known {
+                self.see(at, Seen::NOTHING);
+            }
+            return;
+        }
+        if !is_known {
+            // What came before was not its own, or of no account: it stands for the time since the last round came by.
+            // So one that lives for less than a round is sampled in proportion.
+            block.account_from(now_ns().saturating_sub(self.round_ns.1));
         }
         self.left.clocks -= 1;
         let os_thread = OsThreadId(os_thread);
         let Some(cpu_ns) = cpu_time_ns(os_thread) else {
             return;
         };
-        let seen = self
-            .seen
-            .get(at)
-            .copied()
-            .filter(|seen| seen.generation == generation)
-            .unwrap_or(Seen::NOTHING);
-        if seen.sample_ns != 0 && seen.cpu_ns == cpu_ns {
+        if is_known && seen.sample_ns != 0 && seen.cpu_ns == cpu_ns {
             self.repeat(cookie, block, seen);
             return;
         }
-        if let Some(imprint) = block.imprint()
+        if is_known
+            && let Some(imprint) = block.imprint()
             && cpu_ns.saturating_sub(seen.cpu_ns) < HANDLER_END
         {
             self.left.signals -= 1;
@@ -214,6 +220,7 @@ impl<'a> Visits<'a> {
                 let seen = Seen {
                     generation,
                     cpu_ns,
+                    is_asked: false,
                     sample_ns: imprint.sample_ns,
                     tag,
                 };
@@ -225,7 +232,6 @@ impl<'a> Visits<'a> {
         // The clock of a thread that runs goes on between two looks.
         let is_off_cpu = cpu_time_ns(os_thread) == Some(cpu_ns);
         if !self.wall.of_running && !is_off_cpu {
-            block.account(now_ns());
             self.see(at, Seen::NOTHING);
             return;
         }
@@ -235,6 +241,7 @@ impl<'a> Visits<'a> {
             Seen {
                 generation,
                 cpu_ns,
+                is_asked: true,
                 ..Seen::NOTHING
             },
         );

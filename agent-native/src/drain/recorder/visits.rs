@@ -14,7 +14,7 @@ use vtprof_signal::cookie::{Cookie, Generation};
 use vtprof_signal::counters::Counter;
 use vtprof_signal::sample::{Flags, Head};
 use vtprof_signal::tag::Tag;
-use vtprof_signal::walk::CallFrame;
+use vtprof_signal::walk::{CallFrame, Failure};
 
 use super::{Recorder, checked_tag, label};
 use crate::aggregate::by_kind::ByKind;
@@ -29,6 +29,8 @@ use crate::wall::repeats::{Repeat, Repeats};
 
 /// Frames of all samples that are remembered: 16 MiB.
 const FRAMES: usize = 1 << 20;
+/// The one frame of a thread that was asked while a collection had stopped the world: there is no walk then.
+const PAUSED: &str = "[gc pause]";
 /// Bytecode index of a native method (`forte.cpp`).
 const NATIVE: i32 = -3;
 
@@ -204,6 +206,13 @@ impl Recorder {
             source,
             &mut stack,
         );
+        if head.flags.has(Flags::FAILED) && head.failure == Failure::GC_ACTIVE {
+            stack.clear();
+            stack.push(Location {
+                function: self.symbolizer.named(PAUSED),
+                line: 0,
+            });
+        }
         if truncation.or(head.truncation).is_some() {
             self.counters.add(Counter::WallTruncated, 1);
         }

@@ -32,7 +32,10 @@ public final class Truth {
       Map.entry("soak", Soak::new),
       Map.entry("child-environment", ChildEnvironment::new),
       Map.entry("stop-start", StopStart::new),
-      Map.entry("blocked", BlockedTime::new),
+      Map.entry("blocked", () -> new BlockedTime(false)),
+      Map.entry("pinned", () -> new BlockedTime(true)),
+      Map.entry("open-waits", OpenWaits::new),
+      Map.entry("pauses", Pauses::new),
       Map.entry("short-parks", ShortParks::new),
       Map.entry("hello", Hello::new)));
 

@@ -150,6 +150,15 @@ impl Session {
             Frozen::new(Marks::default(), None)
         };
         let shared = Self::share(options, prepared, &layout, frozen);
+        let wall = Wall::new(options);
+        if let Some(wall) = &wall {
+            shared.visits.set(
+                wall.of_all,
+                prepared.jvm.pins_monitors(),
+                layout.stack_base,
+                layout.pending_monitor,
+            );
+        }
         let signal = signal::install(options.signal)?;
         let registry = Registry::new(&BLOCKS, &COUNTERS, signal, pace, period);
         let session = Self {
@@ -171,7 +180,7 @@ impl Session {
             registry,
             mounts,
             blocking: options.period(Kind::Blocked).map(Blocking::new),
-            wall: Wall::new(options),
+            wall,
             pauses: Pauses::new(),
             self_test: SelfTest::new(),
             healing: Healing::new(jni, shared.frozen.layout.as_ref()),
@@ -217,11 +226,6 @@ impl Session {
             log::warn("blocked= is of platform threads alone here: this JVM sends no mount events");
         }
         if let Some(wall) = &self.wall {
-            self.shared.visits.set(
-                wall.of_all,
-                self.layout.stack_base,
-                self.layout.pending_monitor,
-            );
             wall.spawn(self).ok_or(StartError::Thread("vtprof-wall"))?;
         }
         let containment = faults::install(self.shared.walker);

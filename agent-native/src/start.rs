@@ -22,6 +22,7 @@ use crate::jvm::allocations;
 use crate::jvm::callbacks;
 use crate::jvm::classes::Classes;
 use crate::jvm::collections;
+use crate::jvm::entering;
 use crate::jvm::extension;
 use crate::jvm::jni::{Jni, JniError};
 use crate::jvm::jvmti::{Capability, Jvmti, JvmtiError};
@@ -182,6 +183,13 @@ unsafe fn prepare_first(
     {
         log::warn(&format!(
             "blocked: stops of the world are not told from other waits, this JVM does not tell of its collections ({error})"
+        ));
+    }
+    if (options.wall.is_some() || options.blocked.is_some())
+        && let Err(error) = entering::prepare(jvmti)
+    {
+        log::warn(&format!(
+            "wall and blocked: waits for monitors may lack their stacks, this JVM does not tell of them ({error})"
         ));
     }
     let jar = if options.shim { extension::jar() } else { None };

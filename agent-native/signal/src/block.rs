@@ -44,6 +44,12 @@ pub struct Block {
     sp: AtomicU64,
     length: AtomicU64,
     digest: AtomicU64,
+    /// 1 where the thread was met in a wait for a monitor, and could not be walked. Relaxed: the thread's own, and its
+    /// handler's.
+    wants_stack: AtomicU32,
+    /// Number of its last wait for a monitor that the JVM told of, and in the lowest bit whether that goes on. Numbers go
+    /// on from life to life. As the former.
+    waits: AtomicU64,
 }
 
 #[cfg(not(loom))]
@@ -80,6 +86,8 @@ macro_rules! free_block {
             sp: AtomicU64::new(0),
             length: AtomicU64::new(0),
             digest: AtomicU64::new(0),
+            wants_stack: AtomicU32::new(0),
+            waits: AtomicU64::new(0),
         }
     };
 }
@@ -108,6 +116,8 @@ impl Block {
         self.running.store(0, Ordering::Relaxed);
         self.walking.store(0, Ordering::Relaxed);
         self.sample_ns.store(0, Ordering::Relaxed);
+        self.wants_stack.store(0, Ordering::Relaxed);
+        self.waits.fetch_and(!1, Ordering::Relaxed);
         self.asked.store(0, Ordering::Release);
         self.generation.store(generation, Ordering::Relaxed);
         self.os_thread.store(os_thread, Ordering::Release);
@@ -197,6 +207,33 @@ impl Block {
     /// Ends what [`Block::begin_walk`] began.
     pub fn end_walk(&self) {
         self.walking.store(0, Ordering::Relaxed);
+    }
+
+    /// The thread begins to wait for a monitor. Called by the thread itself.
+    pub fn begin_wait(&self) {
+        let number = self.waits.load(Ordering::Relaxed) >> 1;
+        self.waits
+            .store(number.wrapping_add(1) << 1 | 1, Ordering::Relaxed);
+    }
+
+    /// The thread has its monitor: the number of the wait, if its stack is wanted. Called by the thread itself.
+    pub fn end_wait(&self) -> Option<u64> {
+        let waits = self.waits.load(Ordering::Relaxed);
+        let is_wanted = waits & 1 != 0 && self.wants_stack.load(Ordering::Relaxed) != 0;
+        self.waits.store(waits & !1, Ordering::Relaxed);
+        self.wants_stack.store(0, Ordering::Relaxed);
+        is_wanted.then_some(waits >> 1)
+    }
+
+    /// The thread is to tell its own stack, once it has its monitor: the number of the wait; `None` where it is in none
+    /// that was told of. In its handler.
+    pub fn want_stack(&self) -> Option<u64> {
+        let waits = self.waits.load(Ordering::Relaxed);
+        if waits & 1 == 0 {
+            return None;
+        }
+        self.wants_stack.store(1, Ordering::Relaxed);
+        Some(waits >> 1)
     }
 
     /// The engine is about to signal the thread.
@@ -323,6 +360,32 @@ mod tests {
         block.set_imprint(Some(imprint));
         block.set_imprint(None);
         assert_eq!(block.imprint(), None);
+    }
+
+    #[test]
+    fn a_stack_is_wanted_of_one_wait_and_told_of_no_other() {
+        let block = Block::new();
+        block.assign(7);
+        assert_eq!((block.want_stack(), block.end_wait()), (None, None));
+        block.begin_wait();
+        assert_eq!(block.end_wait(), None, "nobody wants it");
+        block.begin_wait();
+        assert_eq!((block.want_stack(), block.want_stack()), (Some(2), Some(2)));
+        assert_eq!((block.end_wait(), block.end_wait()), (Some(2), None));
+        assert_eq!(
+            block.want_stack(),
+            None,
+            "it waits for none, or nobody told of it"
+        );
+        block.begin_wait();
+        block.want_stack();
+        // Its end was not told.
+        block.begin_wait();
+        assert_eq!(block.end_wait(), Some(4));
+        block.begin_wait();
+        block.want_stack();
+        block.assign(8);
+        assert_eq!((block.want_stack(), block.end_wait()), (None, None));
     }
 
     #[test]

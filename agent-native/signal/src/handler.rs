@@ -442,7 +442,12 @@ unsafe fn take_sample(
         _ => {
             let failure = Failure(trace.frames_found);
             let imprint = imprint(&mut head, stand.filter(|_| !failure.is_passing()));
-            if fail(shared, &mut head, failure) {
+            let may_tell = running == block.own_thread() || shared.visits.are_pinned();
+            let wait = Some(block)
+                .filter(|_| head.flags.has(Flags::ENTERING) && may_tell)
+                .and_then(Block::want_stack)
+                .map(CallFrame::wait);
+            if fail_with(shared, &mut head, failure, wait.as_slice()) {
                 block.set_imprint(imprint);
             }
         }
@@ -510,6 +515,11 @@ fn lead_with(leaf: CallFrame, frames: &mut [CallFrame; DEPTH], count: usize) -> 
 }
 
 fn fail(shared: &Shared, head: &mut Head, failure: Failure) -> bool {
+    fail_with(shared, head, failure, &[])
+}
+
+/// With the number of the thread's wait, where it enters a monitor.
+fn fail_with(shared: &Shared, head: &mut Head, failure: Failure, wait: &[CallFrame]) -> bool {
     head.flags = head.flags.and(Flags::FAILED);
     head.failure = failure;
     if head.flags.has(Flags::WALL) {
@@ -518,7 +528,7 @@ fn fail(shared: &Shared, head: &mut Head, failure: Failure) -> bool {
     } else {
         shared.counters.add(failure.counter(), 1);
     }
-    push(shared, head, &[])
+    push(shared, head, wait)
 }
 
 /// Hands the sample on; `false` where it is lost, which is counted.

@@ -7,7 +7,7 @@
 //! | 2 | periods it stands for (low 32) and flags (high 32) |
 //! | 3 | walk failure: code in the low 32 bits, where the flag says so; truncation (high 32), 0 for none |
 //! | 4–7 | tag: trace hi, trace lo, span, root; zeros for none |
-//! | 8… | frames, leaf first: bci, method |
+//! | 8… | frames, leaf first: bci, method; of a failed walk none, or the number of a wait |
 
 use crate::cookie::{BlockIndex, Generation};
 use crate::ring::Writer;

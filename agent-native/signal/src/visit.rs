@@ -34,6 +34,8 @@ const SYSCALL: [u8; 2] = [0x0F, 0x05];
 pub struct Visits {
     /// 1 where threads in no context are sampled as well.
     all: AtomicU32,
+    /// 1 where a virtual thread that waits for a monitor stays on its carrier (before JDK 24).
+    pinned: AtomicU32,
     /// Byte offset of `JavaThread::_stack_base`; 0 where not known.
     stack_base: AtomicU64,
     /// Byte offset of `JavaThread::_current_pending_monitor`; 0 where not known.
@@ -46,16 +48,18 @@ impl Visits {
     pub const fn new() -> Self {
         Self {
             all: AtomicU32::new(0),
+            pinned: AtomicU32::new(0),
             stack_base: AtomicU64::new(0),
             monitor: AtomicU64::new(0),
         }
     }
 
     /// Says all of it; offsets as VMStructs has them.
-    pub fn set(&self, all: bool, stack_base: Option<usize>, monitor: Option<usize>) {
+    pub fn set(&self, all: bool, pinned: bool, stack_base: Option<usize>, monitor: Option<usize>) {
         let offset = |known: Option<usize>| known.map_or(0, |offset| offset as u64);
         self.stack_base.store(offset(stack_base), Ordering::Relaxed);
         self.monitor.store(offset(monitor), Ordering::Relaxed);
+        self.pinned.store(u32::from(pinned), Ordering::Relaxed);
         self.all.store(u32::from(all), Ordering::Relaxed);
     }
 
@@ -63,6 +67,12 @@ impl Visits {
     #[must_use]
     pub fn are_of_all(&self) -> bool {
         self.all.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether a virtual thread that waits for a monitor stays on its carrier, and tells of its end there.
+    #[must_use]
+    pub fn are_pinned(&self) -> bool {
+        self.pinned.load(Ordering::Relaxed) != 0
     }
 
     /// End of the thread's stack; 0 where not known.
@@ -290,10 +300,10 @@ mod tests {
         };
         assert!(!visits.are_of_all());
         assert_eq!(read(&visits), (0, None));
-        visits.set(true, Some(8), Some(16));
-        assert!(visits.are_of_all());
+        visits.set(true, true, Some(8), Some(16));
+        assert!(visits.are_of_all() && visits.are_pinned());
         assert_eq!(read(&visits), (77, Some(false)));
-        visits.set(false, None, Some(24));
+        visits.set(false, false, None, Some(24));
         assert_eq!(read(&visits), (0, Some(true)));
     }
 }

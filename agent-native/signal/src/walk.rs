@@ -33,6 +33,15 @@ impl CallFrame {
         }
     }
 
+    /// No frame: the number of a wait for a monitor, in the sample of a failed walk.
+    #[must_use]
+    pub const fn wait(number: u64) -> Self {
+        Self {
+            bci: 0,
+            method: number,
+        }
+    }
+
     /// Where the stub begins that this frame stands for; `None` for a frame of a method.
     #[must_use]
     pub const fn as_stub(self) -> Option<u64> {

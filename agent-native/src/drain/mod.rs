@@ -100,7 +100,12 @@ fn run(session: &'static Session, jni: Jni, containment: Containment) {
     );
     if let Some(wall) = &session.wall {
         let is_on = |kind| session.options.period(kind).is_some();
-        recorder = recorder.with_visits(Books::new(is_on, &wall.repeats, &session.pauses));
+        recorder = recorder.with_visits(Books::new(
+            is_on,
+            &wall.repeats,
+            &wall.entered,
+            &session.pauses,
+        ));
     }
     let mut closing = Closing::first(session);
     let mut next_scan = Instant::now();

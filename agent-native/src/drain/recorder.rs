@@ -104,6 +104,8 @@ impl Recorder {
     /// Empties the ring, and the queues of samples of events.
     pub fn drain(&mut self, source: &impl MethodSource) {
         let resting = self.registry.begin_drain();
+        // Before the samples that they are of.
+        self.read_entered();
         // Of each kind as many as can have been there when this began, so that events that keep coming do not
         // hold the window up.
         let mut left = self.event_samples.capacity();
@@ -126,6 +128,7 @@ impl Recorder {
             }
         }
         self.book_repeats(u64::MAX);
+        self.book_entered(source);
         self.registry.end_drain(resting);
         self.book.expire(now_ns());
         self.symbolizer.expire(now_ns());
@@ -324,9 +327,7 @@ impl Recorder {
     /// Begins the next window of each kind and returns those that closed.
     pub fn next_windows(&mut self) -> ByKind<Window> {
         self.oldest_ns = u64::MAX;
-        if let Some(visits) = &mut self.visits {
-            visits.next_window();
-        }
+        self.end_visits();
         std::mem::replace(&mut self.windows, new_windows())
     }
 }

@@ -13,7 +13,7 @@ use jni_sys::{JNIEnv, jclass, jobject};
 use super::bindings::jvmtiEnv;
 use super::jni::Jni;
 use super::jvmti::{Callbacks, Event, Jvmti, Result};
-use super::{allocations, collections, extension, identity, shim, stubs};
+use super::{allocations, collections, entering, extension, identity, shim, stubs};
 use crate::log;
 use crate::session::{self, Session};
 use crate::start;
@@ -37,6 +37,14 @@ static CALLBACKS: Callbacks = Callbacks::none()
     .with(
         Event::DynamicCodeGenerated,
         stubs::on_generated as *const c_void,
+    )
+    .with(
+        Event::MonitorContendedEnter,
+        entering::on_enter as *const c_void,
+    )
+    .with(
+        Event::MonitorContendedEntered,
+        entering::on_entered as *const c_void,
     )
     .with(
         Event::GarbageCollectionStart,
@@ -79,6 +87,12 @@ pub fn enable_live(session: &Session) -> Result<()> {
     {
         // Without the capability for one, of which a line was said at start.
         log::debug(&format!("collections are not told: {error}"));
+    }
+    if session.wall.is_some()
+        && let Err(error) = entering::watch(session.jvmti)
+    {
+        // As above.
+        log::debug(&format!("entered monitors are not told: {error}"));
     }
     if session.bound_virtual_threads {
         session.jvmti.notify(Event::VirtualThreadStart, true)?;

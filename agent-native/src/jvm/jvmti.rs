@@ -23,6 +23,10 @@ pub enum Event {
     VmStart = 57,
     CompiledMethodLoad = 68,
     DynamicCodeGenerated = 70,
+    /// Needs [`Capability::GenerateMonitorEvents`].
+    MonitorContendedEnter = 75,
+    /// As the former.
+    MonitorContendedEntered = 76,
     /// Needs [`Capability::GenerateGarbageCollectionEvents`].
     GarbageCollectionStart = 81,
     /// As the former.
@@ -67,6 +71,7 @@ pub enum Capability {
     GetSourceFileName = 11,
     GetLineNumbers = 12,
     GenerateCompiledMethodLoadEvents = 27,
+    GenerateMonitorEvents = 28,
     GenerateGarbageCollectionEvents = 31,
     /// In any phase.
     GenerateSampledObjectAllocEvents = 43,
@@ -407,6 +412,7 @@ mod tests {
         header.set_can_get_source_file_name(1);
         header.set_can_get_line_numbers(1);
         header.set_can_generate_compiled_method_load_events(1);
+        header.set_can_generate_monitor_events(1);
         header.set_can_generate_garbage_collection_events(1);
         header.set_can_generate_sampled_object_alloc_events(1);
         // SAFETY: a plain bit field of 16 bytes.
@@ -420,6 +426,7 @@ mod tests {
                 Capability::GetSourceFileName as usize,
                 Capability::GetLineNumbers as usize,
                 Capability::GenerateCompiledMethodLoadEvents as usize,
+                Capability::GenerateMonitorEvents as usize,
                 Capability::GenerateGarbageCollectionEvents as usize,
                 Capability::GenerateSampledObjectAllocEvents as usize
             ]
@@ -443,6 +450,14 @@ mod tests {
             (
                 Event::DynamicCodeGenerated,
                 sys::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+            ),
+            (
+                Event::MonitorContendedEnter,
+                sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+            ),
+            (
+                Event::MonitorContendedEntered,
+                sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
             ),
             (
                 Event::GarbageCollectionStart,

@@ -13,6 +13,7 @@
 //! | [`healing`] | stale references to them, under ZGC |
 //! | [`capture`] | a sample of the calling thread, taken in an event |
 //! | [`blocking`] | how long virtual threads were off their carriers |
+//! | [`entering`] | stacks of threads that waited for a monitor |
 //! | [`collections`] | collections that stop the world |
 //! | [`allocations`] | samples of allocations |
 //! | [`identity`] | which Java thread the caller is |
@@ -31,6 +32,7 @@ pub mod callbacks;
 pub mod capture;
 pub mod classes;
 pub mod collections;
+pub mod entering;
 pub mod entry;
 pub mod extension;
 pub mod frozen;

@@ -3,12 +3,14 @@
 //! | module | noun |
 //! |---|---|
 //! | [`visits`] | one round after the other over all threads, at a bounded cost a tick |
+//! | [`entered`] | what threads tell of themselves that could not be walked |
 //! | [`repeats`] | what it tells the drain of threads that stand where they stood |
 //!
 //! Not a timer a thread: five thousand idle ones would be woken a hundred times a second each. The engine's thread
 //! knows no JVM: it is not attached, so no stop of the world stops it, and what it sees of a pause is in proportion.
 //! It ticks while samples are taken, and else waits.
 
+pub mod entered;
 pub mod repeats;
 pub mod visits;
 
@@ -23,6 +25,7 @@ use crate::log;
 use crate::options::{Options, WallScope};
 use crate::session::Session;
 use crate::threads::timer::{OsThreadId, cpu_time_ns};
+use entered::EnteredStacks;
 use repeats::Repeats;
 use visits::{Budget, Visits};
 
@@ -47,6 +50,7 @@ pub struct Wall {
     phase: Mutex<Phase>,
     changed: Condvar,
     pub repeats: Repeats,
+    pub entered: EnteredStacks,
     /// Kernel id of its thread, 0 before it has one. Relaxed: a number alone.
     os_thread: AtomicU32,
 }
@@ -62,6 +66,7 @@ impl Wall {
             phase: Mutex::new(Phase::Waiting),
             changed: Condvar::new(),
             repeats: Repeats::new(),
+            entered: EnteredStacks::new(),
             os_thread: AtomicU32::new(0),
         })
     }

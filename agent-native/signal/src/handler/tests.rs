@@ -610,12 +610,12 @@ fn a_visit_stands_for_the_time_since_the_last_and_is_in_books_of_its_own() {
     visit(shared, cookie);
     assert_eq!(shared.counters.get(Counter::WallNoContext), 1);
     assert!(pop(shared).is_none(), "it is in no context");
-    shared.visits.set(true, None, None);
+    shared.visits.set(true, false, None, None);
     visit(shared, cookie);
     let (head, _) = pop(shared).unwrap();
     assert!(head.flags.has(Flags::WALL) && head.flags.has(Flags::OFF_CPU));
     assert!(head.tag.is_empty());
-    shared.visits.set(false, None, None);
+    shared.visits.set(false, false, None, None);
     shared.contexts.set(JavaThreadId(5), &TAG).unwrap();
     block.account_from(now_ns() - 7_000_000);
     block.ask();
@@ -671,7 +671,7 @@ fn a_failed_walk_of_a_visit_is_in_no_book_of_cpu_time() {
     let shared = shared(refuses, 64);
     let (block, cookie) = own_block(shared);
     block.set_java(8, 0, JavaThreadId(5));
-    shared.visits.set(true, None, None);
+    shared.visits.set(true, false, None, None);
     visit(shared, cookie);
     let (head, _) = pop(shared).unwrap();
     assert!(head.flags.has(Flags::FAILED) && head.flags.has(Flags::WALL));

@@ -4,13 +4,16 @@
 //! [`Kind::Blocked`] as well: an OS thread, be it one that carries a pinned virtual thread. Those that left their
 //! carrier are seen by their mounts, and are on no OS thread that could be visited; so nothing counts twice.
 //!
+//! A thread that waits for a monitor in compiled code cannot be walked. Its visits are owed until it has the monitor and
+//! tells its stack itself ([`crate::wall::entered`]), or the window ends.
+//!
 //! Repeats name a sample. The last of each thread that stands is remembered for them, whole, as long as there is room.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use vtprof_profile::kind::Kind;
-use vtprof_signal::cookie::{Cookie, Generation};
+use vtprof_signal::cookie::{BlockIndex, Cookie, Generation};
 use vtprof_signal::counters::Counter;
 use vtprof_signal::sample::{Flags, Head};
 use vtprof_signal::tag::Tag;
@@ -25,6 +28,7 @@ use crate::aggregate::window::{Kept, Place};
 use crate::events::pauses::{KnownPauses, Pauses};
 use crate::events::state::{Standing, State};
 use crate::symbolize::symbolizer::MethodSource;
+use crate::wall::entered::{Entered, EnteredStacks};
 use crate::wall::repeats::{Repeat, Repeats};
 
 /// Frames of all samples that are remembered: 16 MiB.
@@ -50,7 +54,20 @@ struct Last {
     stack: Arc<[Location]>,
     thread: Arc<str>,
     waits: Option<Standing>,
+    owed: Option<Wait>,
     booked: ByKind<Option<Booked>>,
+}
+
+/// A wait of a thread for a monitor: its block, and the number of the wait.
+type Wait = (BlockIndex, u64);
+
+/// Visits in such a wait, whose stack is not known yet.
+struct Owed {
+    thread: Arc<str>,
+    /// The frame that says why it could not be walked.
+    stack: Vec<Location>,
+    /// By tag, of spans that were open then.
+    sums: Vec<(Kind, Tag, Option<&'static str>, Weight)>,
 }
 
 /// See the module.
@@ -59,10 +76,14 @@ pub struct Books {
     wall: bool,
     blocked: bool,
     repeats: &'static Repeats,
+    entered: &'static EnteredStacks,
     pauses: &'static Pauses,
     known_pauses: KnownPauses,
     /// Taken, and not booked yet.
     queue: VecDeque<Repeat>,
+    /// Taken, and what they are of may not be read yet.
+    told: Vec<Entered>,
+    owed: HashMap<Wait, Owed>,
     /// By block.
     last: Vec<Option<Last>>,
     /// Their stacks, each once, and how many frames those have.
@@ -77,26 +98,24 @@ impl Books {
     pub fn new(
         is_on: impl Fn(Kind) -> bool,
         repeats: &'static Repeats,
+        entered: &'static EnteredStacks,
         pauses: &'static Pauses,
     ) -> Self {
         Self {
             wall: is_on(Kind::Wall),
             blocked: is_on(Kind::Blocked),
             repeats,
+            entered,
             pauses,
             known_pauses: KnownPauses::default(),
             queue: VecDeque::new(),
+            told: Vec::new(),
+            owed: HashMap::new(),
             last: Vec::new(),
             stacks: HashSet::new(),
             frames: 0,
             window: 0,
         }
-    }
-
-    /// Places of the window before are none of the next.
-    pub fn next_window(&mut self) {
-        self.window += 1;
-        self.sweep();
     }
 
     /// Lets go of stacks that no thread stands in any more.
@@ -128,6 +147,7 @@ impl Books {
         stack: &[Location],
         thread: Arc<str>,
         waits: Option<Standing>,
+        owed: Option<Wait>,
     ) {
         let at = head.block.0 as usize;
         if self.last.len() <= at {
@@ -143,6 +163,7 @@ impl Books {
             stack,
             thread,
             waits,
+            owed,
             booked: ByKind::new(|_| None),
         });
     }
@@ -174,6 +195,8 @@ struct Visit<'a> {
     waits: Option<Standing>,
     /// Whether it is the first of a wait, as far as can be told.
     is_first: bool,
+    /// The thread waits for a monitor, and could not be walked.
+    owed: Option<Wait>,
 }
 
 impl Recorder {
@@ -196,7 +219,8 @@ impl Recorder {
         self.book_repeats(head.time_ns);
         let thread = label(self.registry, head.block, head.generation);
         let mut frames = frames.peekable();
-        let is_native = frames.peek().is_some_and(|leaf| leaf.bci == NATIVE);
+        let first = frames.peek().copied();
+        let is_native = first.is_some_and(|leaf| leaf.bci == NATIVE);
         let mut stack = std::mem::take(&mut self.locations);
         let truncation = frames::locations(
             head,
@@ -226,6 +250,9 @@ impl Recorder {
             enters: head.flags.has(Flags::ENTERING),
             is_ready: !waits,
         });
+        // Only of a wait for a monitor.
+        let owed = first.filter(|_| head.flags.has(Flags::FAILED));
+        let owed = owed.map(|wait| (head.block, wait.method));
         let visit = Visit {
             at_ns: head.time_ns,
             stack: &stack,
@@ -234,10 +261,11 @@ impl Recorder {
             micros: head.periods,
             waits,
             is_first: true,
+            owed,
         };
-        self.book(visit, &mut ByKind::new(|_| None));
+        self.book(&visit, &mut ByKind::new(|_| None));
         if let Some(books) = &mut self.visits {
-            books.remember(head, &stack, thread, waits);
+            books.remember(head, &stack, thread, waits, owed);
         }
         self.locations = stack;
     }
@@ -267,9 +295,10 @@ impl Recorder {
                 micros: repeat.micros,
                 waits: last.waits,
                 is_first: false,
+                owed: last.owed,
             };
             let mut booked = std::mem::replace(&mut last.booked, ByKind::new(|_| None));
-            self.book(visit, &mut booked);
+            self.book(&visit, &mut booked);
             last.booked = booked;
             if let Some(books) = &mut self.visits {
                 books.put_back(repeat.place, last);
@@ -277,7 +306,7 @@ impl Recorder {
         }
     }
 
-    fn book(&mut self, visit: Visit<'_>, booked: &mut ByKind<Option<Booked>>) {
+    fn book(&mut self, visit: &Visit<'_>, booked: &mut ByKind<Option<Booked>>) {
         let Some(books) = &self.visits else {
             return;
         };
@@ -289,16 +318,106 @@ impl Recorder {
                 let in_pause = books.known_pauses.include(visit.at_ns);
                 State::of_standing(visit.stack, standing, in_pause).name()
             });
-        if wall {
-            self.book_as(Kind::Wall, &visit, None, 1.0, booked);
+        // How many waits there were is not known where they were not seen to begin.
+        let waits = if visit.is_first { 1.0 } else { 0.0 };
+        if state.is_some() && visit.is_first {
+            self.counters.add(Tally::of(Kind::Blocked).taken, 1);
         }
-        if state.is_some() {
-            // How many waits there were is not known where they were not seen to begin.
-            let count = if visit.is_first { 1.0 } else { 0.0 };
-            if visit.is_first {
-                self.counters.add(Tally::of(Kind::Blocked).taken, 1);
+        let is_on = [wall, state.is_some()];
+        let each = [(Kind::Wall, None, 1.0), (Kind::Blocked, state, waits)];
+        for ((kind, state, count), _) in each.into_iter().zip(is_on).filter(|(_, is_on)| *is_on) {
+            let tally = Tally::of(kind);
+            let tag = checked_tag(&self.book, self.counters, tally, visit.tag, visit.at_ns);
+            let weight = Weight {
+                count,
+                amount: f64::from(visit.micros) * 1_000.0,
+            };
+            match visit.owed {
+                Some(wait) => self.owe(wait, visit, (kind, tag, state, weight)),
+                None => self.book_as(kind, visit, tag, state, weight, booked),
             }
-            self.book_as(Kind::Blocked, &visit, state, count, booked);
+        }
+    }
+
+    /// Books it once the thread has told its stack.
+    fn owe(
+        &mut self,
+        wait: Wait,
+        visit: &Visit<'_>,
+        what: (Kind, Tag, Option<&'static str>, Weight),
+    ) {
+        let Some(books) = &mut self.visits else {
+            return;
+        };
+        let owed = books.owed.entry(wait).or_insert_with(|| Owed {
+            thread: Arc::clone(visit.thread),
+            stack: visit.stack.to_vec(),
+            sums: Vec::new(),
+        });
+        let (kind, tag, state, weight) = what;
+        let known = owed
+            .sums
+            .iter_mut()
+            .find(|sum| (sum.0, sum.1, sum.2) == (kind, tag, state));
+        match known {
+            Some(sum) => sum.3 += weight,
+            None => owed.sums.push(what),
+        }
+    }
+
+    /// Takes the stacks that threads have told; before the samples are read that they are of.
+    pub(super) fn read_entered(&mut self) {
+        if let Some(books) = &mut self.visits {
+            books.entered.take(&mut books.told);
+        }
+    }
+
+    /// Books what those threads are owed.
+    pub(super) fn book_entered(&mut self, source: &impl MethodSource) {
+        let told = self
+            .visits
+            .as_mut()
+            .map(|books| std::mem::take(&mut books.told));
+        for entered in told.into_iter().flatten() {
+            let Some(books) = &mut self.visits else {
+                return;
+            };
+            if let Some(owed) = books.owed.remove(&(entered.place.block, entered.wait)) {
+                let mut stack = std::mem::take(&mut self.locations);
+                frames::of_stack(
+                    entered.frames.iter().copied(),
+                    entered.at_ns,
+                    entered.is_cut,
+                    &mut self.symbolizer,
+                    source,
+                    &mut stack,
+                );
+                self.settle(&owed, &stack);
+                self.locations = stack;
+            }
+        }
+    }
+
+    /// Begins the next window: what is owed belongs to the one that ends.
+    pub(super) fn end_visits(&mut self) {
+        let Some(books) = &mut self.visits else {
+            return;
+        };
+        for owed in std::mem::take(&mut books.owed).into_values() {
+            self.settle(&owed, &owed.stack);
+        }
+        if let Some(books) = &mut self.visits {
+            books.window += 1;
+            books.sweep();
+        }
+    }
+
+    fn settle(&mut self, owed: &Owed, stack: &[Location]) {
+        for (kind, tag, state, weight) in &owed.sums {
+            let kept = self.windows[*kind].add(stack, &owed.thread, *tag, *state, *weight);
+            if kept == Kept::Folded {
+                self.counters.add(Tally::of(*kind).store_full, 1);
+            }
         }
     }
 
@@ -306,17 +425,13 @@ impl Recorder {
         &mut self,
         kind: Kind,
         visit: &Visit<'_>,
+        tag: Tag,
         state: Option<&'static str>,
-        count: f64,
+        weight: Weight,
         booked: &mut ByKind<Option<Booked>>,
     ) {
         let tally = Tally::of(kind);
-        let tag = checked_tag(&self.book, self.counters, tally, visit.tag, visit.at_ns);
         let number = self.visits.as_ref().map_or(0, |books| books.window);
-        let weight = Weight {
-            count,
-            amount: f64::from(visit.micros) * 1_000.0,
-        };
         let window = &mut self.windows[kind];
         let place = match booked[kind] {
             Some(known) if (known.window, known.tag, known.state) == (number, tag, state) => {

@@ -195,7 +195,10 @@ fn a_thread_that_waits_is_asked_until_it_is_known_to_stand_and_then_looked_at_fr
         std::mem::offset_of!(JavaThread, stack_base),
         std::mem::offset_of!(JavaThread, monitor),
     );
-    bench.shared.visits.set(false, Some(base), Some(monitor));
+    bench
+        .shared
+        .visits
+        .set(false, true, Some(base), Some(monitor));
     let budget = Budget::of(Duration::from_secs(1));
     let engine = wall(false, true);
     let mut visits = Visits::new(engine, bench.shared, bench.registry, budget);

@@ -16,19 +16,22 @@ const PLACE: Cookie = Cookie {
 struct Visited {
     bench: Bench,
     repeats: &'static Repeats,
+    entered: &'static EnteredStacks,
     pauses: &'static Pauses,
 }
 
 fn visited(is_on: fn(Kind) -> bool) -> Visited {
     let repeats: &'static Repeats = Box::leak(Box::new(Repeats::new()));
+    let entered: &'static EnteredStacks = Box::leak(Box::new(EnteredStacks::new()));
     let pauses: &'static Pauses = Box::leak(Box::new(Pauses::new()));
     let mut bench = bench();
     bench.recorder = bench
         .recorder
-        .with_visits(Books::new(is_on, repeats, pauses));
+        .with_visits(Books::new(is_on, repeats, entered, pauses));
     Visited {
         bench,
         repeats,
+        entered,
         pauses,
     }
 }
@@ -170,4 +173,68 @@ fn samples_that_are_remembered_share_their_stacks_and_are_forgotten_with_them() 
         (1, 2),
         "one thread stands"
     );
+}
+
+#[test]
+fn a_wait_for_a_monitor_that_could_not_be_walked_has_the_stack_its_thread_tells_and_no_other() {
+    let mut visited = visited(|_| true);
+    let now = now_ns();
+    visited.bench.spans.push(started(5));
+    let failed = |time_ns, wait| {
+        let head = Head {
+            time_ns,
+            block: PLACE.block,
+            generation: PLACE.generation,
+            periods: 10_000,
+            flags: STANDS
+                .and(Flags::WALL)
+                .and(Flags::FAILED)
+                .and(Flags::ENTERING),
+            failure: Failure(-4),
+            truncation: None,
+            tag: tag(5),
+        };
+        let ring = &visited.bench.shared.ring;
+        let wait = [CallFrame::wait(wait)];
+        ring.push(sample::words(1), |w| sample::write(w, &head, &wait))
+            .unwrap();
+    };
+    let tell = |wait, method| {
+        visited.entered.push(Entered {
+            place: PLACE,
+            wait,
+            at_ns: now_ns(),
+            frames: [CallFrame { bci: 0, method }].into(),
+            is_cut: false,
+        });
+    };
+    // One is over, one is over and nobody told, one goes on.
+    failed(now, 7);
+    failed(now + 20, 8);
+    failed(now + 30, 9);
+    tell(7, 1);
+    visited.repeat(now, now + 10, tag(5));
+    visited.repeat(now + 30, now + 40, tag(5));
+    let row = |leaf: &str, count, ms| (leaf.to_owned(), 5, Some("lock"), count, ms);
+    assert_eq!(
+        visited.booked(Kind::Blocked),
+        [row("Shop.m1", 1.0, 11.0), row("[failed", 2.0, 21.0)]
+    );
+    visited.repeat(now + 30, now + 50, tag(5));
+    let of_another_wait = 8;
+    visited.entered.push(Entered {
+        place: PLACE,
+        wait: of_another_wait,
+        at_ns: now_ns(),
+        frames: [CallFrame { bci: 0, method: 2 }].into(),
+        is_cut: false,
+    });
+    visited.entered.push(Entered {
+        place: PLACE,
+        wait: 9,
+        at_ns: now_ns(),
+        frames: [CallFrame { bci: 0, method: 3 }].into(),
+        is_cut: false,
+    });
+    assert_eq!(visited.booked(Kind::Blocked), [row("Shop.m3", 0.0, 1.0)]);
 }

@@ -1,0 +1,88 @@
+//! Threads that have entered a monitor for which they had to wait: JVMTI's `MonitorContendedEnter` and `…Entered`, on the
+//! thread.
+//!
+//! Asked for where the wall engine runs. The callbacks number the waits in the thread's block, and only if a visit has
+//! met it in that very wait and could not walk it they take its stack ([`crate::wall::entered`]). Numbered at the
+//! beginning: HotSpot tells of none in the middle of a mount, and what has not begun does not end. They take no lock but
+//! the registry's, once for a thread older than the agent, and call no Java.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use jni_sys::{JNIEnv, jobject};
+use vtprof_signal::handler::now_ns;
+
+use super::bindings::jvmtiEnv;
+use super::capture;
+use super::identity;
+use super::jvmti::{Capability, Event, Jvmti, Result};
+use crate::log;
+use crate::session::{self, Session};
+use crate::wall::entered::Entered;
+
+/// Asks for what the event needs.
+///
+/// # Errors
+/// JVMTI's: this JVM has not got it, or another agent has it for itself alone.
+pub fn prepare(jvmti: Jvmti) -> Result<()> {
+    jvmti.add_capabilities(&[Capability::GenerateMonitorEvents])
+}
+
+/// Switches them on.
+///
+/// # Errors
+/// JVMTI's.
+pub fn watch(jvmti: Jvmti) -> Result<()> {
+    jvmti.notify(Event::MonitorContendedEnter, true)?;
+    jvmti.notify(Event::MonitorContendedEntered, true)
+}
+
+/// The event.
+pub extern "C" fn on_enter(
+    _jvmti: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _thread: jobject,
+    _object: jobject,
+) {
+    if let Some(session) = session::get().filter(|session| !session.is_over())
+        && let Some(block) = identity::block(session, env)
+    {
+        block.begin_wait();
+    }
+}
+
+/// The event.
+pub extern "C" fn on_entered(
+    _jvmti: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    _object: jobject,
+) {
+    let Some(session) = session::get().filter(|session| !session.is_over()) else {
+        return;
+    };
+    if catch_unwind(AssertUnwindSafe(|| tell(session, env, thread))).is_err() {
+        log::error("a callback failed; please report this line with the one before it");
+    }
+}
+
+fn tell(session: &Session, env: *mut JNIEnv, thread: jobject) {
+    let Some(wall) = &session.wall else {
+        return;
+    };
+    let Some(seat) = identity::seat(session, env) else {
+        return;
+    };
+    let Some(wait) = seat.block.end_wait() else {
+        return;
+    };
+    let Ok((frames, is_cut)) = capture::own_frames(session, thread) else {
+        return;
+    };
+    wall.entered.push(Entered {
+        place: seat.cookie,
+        wait,
+        at_ns: now_ns(),
+        frames,
+        is_cut,
+    });
+}

@@ -176,7 +176,7 @@ mod tests {
             "no blocked profile among the inputs, only 2 cpu profiles, 1 alloc profile"
         );
         let foreign = profile(&[ValueType {
-            kind: "wall",
+            kind: "inuse",
             unit: "nanoseconds",
         }]);
         assert!(selection.judge(&foreign).is_err());

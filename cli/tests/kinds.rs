@@ -139,7 +139,8 @@ fn without_cpu_the_next_kind_is_shown_and_one_that_is_not_there_is_missed() {
     }
     let refused = run(["top", "x.pb.gz", "--kind", "heap"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("[possible values: cpu, alloc, blocked]"));
+    let names = Kind::ALL.map(Kind::name).join(", ");
+    assert!(stderr(&refused).contains(&format!("[possible values: {names}]")));
 }
 
 #[test]

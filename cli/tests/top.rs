@@ -234,12 +234,12 @@ fn another_sample_type_can_be_shown_and_an_unknown_one_is_refused() {
         "top".as_ref(),
         file.as_os_str(),
         "--sample-type".as_ref(),
-        "wall".as_ref(),
+        "heat".as_ref(),
     ]);
     assert_eq!(
         failure(&refused),
         format!(
-            "vtprof: error: {}: no sample type wall; it has samples/count, cpu/nanoseconds",
+            "vtprof: error: {}: no sample type heat; it has samples/count, cpu/nanoseconds",
             file.display()
         )
     );

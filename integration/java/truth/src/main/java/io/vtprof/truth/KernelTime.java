@@ -4,10 +4,12 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Half of the CPU time in the kernel, half outside, by turns of less than a period each.
+ * Half of the CPU time in the kernel, half outside. By turns of random length: a signal cuts a read short, so turns of
+ * one length would fall into step with the signals.
  *
  * <pre>KernelTime SECONDS</pre>
  */
@@ -28,11 +30,12 @@ public final class KernelTime {
   }
 
   private static void alternate(FileChannel zeros, long wanted) throws Exception {
+    SplittableRandom random = new SplittableRandom();
     long kernel = 0;
     long user = 0;
     long mark = Cpu.threadNanos();
     while (kernel + user < wanted) {
-      inKernel(zeros);
+      inKernel(zeros, 1 + random.nextInt(64));
       long now = Cpu.threadNanos();
       kernel += now - mark;
       mark = now;
@@ -47,8 +50,8 @@ public final class KernelTime {
     System.out.println("user_ns=" + user);
   }
 
-  private static void inKernel(FileChannel zeros) throws Exception {
-    for (int i = 0; i < 64; i++) {
+  private static void inKernel(FileChannel zeros, int reads) throws Exception {
+    for (int i = 0; i < reads; i++) {
       BUFFER.clear();
       zeros.read(BUFFER);
     }

@@ -10,17 +10,15 @@
 //! - T and the handler that interrupts it, on one OS thread: `sequence` is odd while T rewrites, and the
 //!   handler then leaves its sample untagged. When T migrates between its calls, the JVM's scheduler orders them.
 //! - T, which frees a slot, and U, which takes it: Release and Acquire on `key`.
-//! - T and the agent's threads, which [`peek`](ContextTable::peek) at its tag from outside: it is one that T had
-//!   meanwhile, or none. Whether T still has it is for them to know.
 //! - T and the drain, in `left_ns`: when a virtual thread left its carrier, written by T alone, but for one thing. Where
 //!   a window ends while T is away, the drain takes what T has waited so far, and moves the note to then
 //!   ([`still_away`](ContextTable::still_away)). It exchanges the note it has read, which is a time and so never
 //!   comes again: where that succeeds, T was away in between, and the tag that was read is T's. Where T was faster, T
 //!   has taken all of it. No handler reads the note. It goes with the record, so a thread that never comes back
 //!   leaves nothing more behind than that.
-//! - T and another thread that takes T's stack: it sees T's tag by a [`Glimpse`] before and one after. If they are
-//!   equal, the tag was that all the while, as `sequence` only grows. That takes stores to be seen in the order in which
-//!   they are made, as they are on x86-64.
+//! - T and another thread that takes T's stack: it sees T's tag by a [`Glimpse`] before and one after. Each is one that T
+//!   had meanwhile, or none; if they are equal, the tag was that all the while, as `sequence` only grows. That takes
+//!   stores to be seen in the order in which they are made, as they are on x86-64.
 //!
 //! # Finding
 //! Linear probing over at most [`WINDOW`] slots. A slot counts in `displaced` the keys that belong to it
@@ -42,7 +40,7 @@ pub struct Slot {
     /// additions, which are earlier in its program order.
     displaced: AtomicU32,
     /// Odd while the owner rewrites the tag. Pairs: in `write`, the fence behind the odd number and Release of the
-    /// even one; in `load`, on the same OS thread, compiler fences; in `peek`, Acquire of the first look and the fence
+    /// even one; in `load`, on the same OS thread, compiler fences; in `seen`, Acquire of the first look and the fence
     /// before the second.
     sequence: AtomicU32,
     trace_hi: AtomicU64,
@@ -106,17 +104,17 @@ impl Slot {
         Lookup::of(before, tag, after)
     }
 
-    /// As `load`, from another thread than the owner's, whose id is `thread`.
-    fn peek(&self, thread: JavaThreadId) -> Lookup {
+    /// As `load`, from another thread than the owner's, whose id is `thread`; with the number of the rewrite.
+    fn seen(&self, thread: JavaThreadId) -> Option<(u32, Tag)> {
         let before = self.sequence.load(Ordering::Acquire);
         let tag = self.tag();
         fence(Ordering::Acquire);
         let after = self.sequence.load(Ordering::Relaxed);
         // The slot may have become another's before the first look: then it is so still, as no id comes again.
-        if self.key.load(Ordering::Relaxed) == thread.0 {
-            Lookup::of(before, tag, after)
-        } else {
-            Lookup::Empty
+        let is_theirs = self.key.load(Ordering::Relaxed) == thread.0;
+        match Lookup::of(before, tag, after) {
+            Lookup::Tag(tag) if is_theirs => Some((before, tag)),
+            _ => None,
         }
     }
 }
@@ -249,27 +247,13 @@ impl<'a> ContextTable<'a> {
             if thread == JavaThreadId::NONE || slot.key.load(Ordering::Relaxed) != thread.0 {
                 return None;
             }
-            let sequence = slot.sequence.load(Ordering::Acquire);
-            let Lookup::Tag(tag) = slot.load() else {
-                return None;
-            };
-            fence(Ordering::Acquire);
-            let is_whole = slot.sequence.load(Ordering::Relaxed) == sequence
-                && slot.key.load(Ordering::Relaxed) == thread.0;
-            is_whole.then_some(Seen {
+            slot.seen(thread).map(|(sequence, tag)| Seen {
                 distance,
                 sequence,
                 tag,
             })
         });
         Glimpse(seen)
-    }
-
-    /// The tag of `thread`, whoever asks: one that it had at some moment of the call.
-    #[must_use]
-    pub fn peek(&self, thread: JavaThreadId) -> Lookup {
-        self.find(thread)
-            .map_or(Lookup::Empty, |(slot, _)| slot.peek(thread))
     }
 
     /// Notes in the record of `thread`, the calling one, that it leaves its carrier at the time that `clock` tells
@@ -472,7 +456,7 @@ mod models {
 
     /// A slot that passes from one thread to another while somebody looks. Bounded: all orders take minutes.
     #[test]
-    fn loom_whoever_peeks_at_a_threads_tag_sees_one_of_its_own_or_none() {
+    fn loom_whoever_glimpses_a_threads_tag_sees_one_of_its_own_or_none() {
         let mut bounded = loom::model::Builder::new();
         bounded.preemption_bound = Some(2);
         bounded.check(|| {
@@ -484,8 +468,8 @@ mod models {
                 table.remove(JavaThreadId(1));
                 table.set(JavaThreadId(2), &tag(3)).unwrap();
             });
-            if let Lookup::Tag(seen) = table.peek(JavaThreadId(1)) {
-                assert_eq!(seen, tag(1));
+            if let Glimpse(Some(seen)) = table.glimpse(JavaThreadId(1)) {
+                assert_eq!(seen.tag, tag(1));
             }
             owners.join().unwrap();
         });

@@ -7,6 +7,7 @@ use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::block::Block;
+use crate::clock::clock_ns;
 use crate::complete::complete;
 use crate::context_table::Lookup;
 use crate::cookie::Cookie;
@@ -14,6 +15,7 @@ use crate::counters::Counter;
 use crate::epilogue;
 use crate::fault;
 use crate::gate::Mode;
+use crate::guard::Recovery;
 use crate::leaf_call;
 use crate::perf::{self, Owner};
 use crate::registers::Registers;
@@ -351,11 +353,10 @@ unsafe fn take_sample(
     };
     // SAFETY: this thread's live JavaThread, as `env` is not 0; for the rest as above.
     let is_lost = is_contained
-        && unsafe { shared.frozen.is_in_java(block.java_thread()) }
-        && shared.frozen.layout.as_ref().is_some_and(|layout| {
-            // SAFETY: as above.
-            unsafe { leaf_call::is_lost(layout, recovery, os_thread, context) }
-        });
+        && unsafe {
+            shared.frozen.is_in_java(block.java_thread())
+                && is_lost(shared, recovery, os_thread, context)
+        };
     let from = context;
     #[cfg(feature = "inject")]
     let mut room = core::mem::MaybeUninit::uninit();
@@ -428,6 +429,22 @@ unsafe fn take_sample(
     }
 }
 
+/// Whether what a walk from `context` would find is not to be believed, as far as that can be told on this JVM.
+///
+/// # Safety
+/// As for [`leaf_call::is_lost`].
+unsafe fn is_lost(
+    shared: &Shared,
+    recovery: &Recovery,
+    os_thread: u32,
+    context: *mut c_void,
+) -> bool {
+    shared.frozen.layout.as_ref().is_some_and(|layout| {
+        // SAFETY: the caller's.
+        unsafe { leaf_call::is_lost(layout, recovery, os_thread, context) }
+    })
+}
+
 /// Walks again where a stub was interrupted, from its caller; `trace` is left as it was where that fails.
 ///
 /// # Safety
@@ -443,11 +460,8 @@ unsafe fn walk_from_caller(
     // SAFETY: the caller's.
     let (stub, registers) =
         unsafe { stubs::step_out(&shared.stubs, recovery, os_thread, context, shared.counters) }?;
-    let is_lost = shared.frozen.layout.as_ref().is_some_and(|layout| {
-        // SAFETY: the caller's.
-        unsafe { leaf_call::is_lost(layout, recovery, os_thread, context) }
-    });
-    if is_lost {
+    // SAFETY: the caller's.
+    if unsafe { is_lost(shared, recovery, os_thread, context) } {
         // SAFETY: the caller's; no walk is under way.
         unsafe { registers.put(context) };
         return None;
@@ -515,13 +529,7 @@ fn push(shared: &Shared, head: &Head, frames: &[CallFrame]) {
 /// ns of CLOCK_MONOTONIC: the clock in which spans end as well, so both can be compared.
 #[must_use]
 pub fn now_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is a valid place to write to; the clock exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+    clock_ns(libc::CLOCK_MONOTONIC)
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@
 //! | [`perf`] | how a perf event does, and what its signal stands for |
 //! | [`counters`] | every loss by name |
 //! | [`durations`] | how long it all took |
+//! | [`clock`] | the kernel's clocks |
 //! | [`gate`] | who is inside, and whether anything is done there |
 //! | [`shared`] | the one root from which a handler reaches all of it |
 #![cfg_attr(not(any(test, loom)), no_std)]
@@ -48,6 +49,8 @@ pub mod block;
 pub mod blocks;
 #[cfg(not(loom))]
 pub mod chunk;
+#[cfg(not(loom))]
+pub mod clock;
 #[cfg(not(loom))]
 pub mod code;
 #[cfg(not(loom))]

@@ -10,6 +10,7 @@
 
 use core::ffi::{c_int, c_ulong};
 
+use crate::clock::clock_ns;
 use crate::cookie::Cookie;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 
@@ -130,13 +131,7 @@ pub static EVENTS: PerfEvents = PerfEvents::new();
 /// CPU time of the calling thread, ns. Async-signal-safe.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is a valid place to write to; the clock exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 #[cfg(test)]

@@ -213,17 +213,22 @@ fn who_is_away_at_the_end_of_a_window_is_charged_until_then_and_from_then_on() {
 }
 
 #[test]
-fn a_peek_sees_what_a_look_up_sees() {
+fn a_glimpse_sees_the_tag_that_a_look_up_sees() {
     let slots = slots(4);
     let table = ContextTable::new(&slots).unwrap();
     let me = JavaThreadId(1);
-    assert_eq!(table.peek(me), Lookup::Empty);
+    let glimpsed = || table.glimpse(me).0.map(|seen| seen.tag);
+    assert_eq!((glimpsed(), table.lookup(me)), (None, Lookup::Empty));
     table.set(me, &tag(1)).unwrap();
-    assert_eq!(table.peek(me), Lookup::Tag(tag(1)));
-    slots[1].sequence.fetch_add(1, Ordering::Relaxed);
-    assert_eq!(table.peek(me), Lookup::Busy);
+    assert_eq!(
+        (glimpsed(), table.lookup(me)),
+        (Some(tag(1)), Lookup::Tag(tag(1)))
+    );
     slots[1].key.store(5, Ordering::Relaxed);
-    assert_eq!(slots[1].peek(me), Lookup::Empty, "another's by now");
+    assert_eq!(slots[1].seen(me), None, "another's by now");
+    slots[1].key.store(1, Ordering::Relaxed);
+    slots[1].sequence.fetch_add(1, Ordering::Relaxed);
+    assert_eq!((glimpsed(), table.lookup(me)), (None, Lookup::Busy));
 }
 
 #[derive(Clone, Debug)]

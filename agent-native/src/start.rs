@@ -169,7 +169,11 @@ unsafe fn prepare_first(
         capabilities.push(Capability::SupportVirtualThreads);
     }
     jvmti.add_capabilities(&capabilities)?;
-    let is_alone = options.alloc.is_none();
+    if options.live.is_some() && options.alloc.is_none() {
+        log::warn(
+            "live= does nothing without alloc=: objects in use are those of sampled allocations; give alloc=512k beside it",
+        );
+    }
     if let Some(interval) = options.alloc
         && let Err(error) = allocations::prepare(jvmti, interval)
     {
@@ -177,11 +181,6 @@ unsafe fn prepare_first(
             "alloc={interval}: allocations are not profiled, this JVM does not let them be sampled ({error}): leave the option out"
         ));
         options.alloc = None;
-    }
-    if options.live.is_some() && options.alloc.is_none() && is_alone {
-        log::warn(
-            "live= does nothing without alloc=: objects in use are those of sampled allocations; give alloc=512k beside it",
-        );
     }
     if let Some(period) = options.lock
         && let Err(error) = contention::prepare(jvmti)

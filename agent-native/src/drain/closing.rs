@@ -9,8 +9,8 @@ use vtprof_profile::kind::Kind;
 use vtprof_profile::spans::{SpanRecord, set_left_out, spans_to_traces};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::handler::now_ns;
+use vtprof_signal::perf::thread_cpu_ns;
 
-use super::own_cpu_ns;
 use super::recorder::Recorder;
 use crate::aggregate::by_kind::ByKind;
 use crate::aggregate::tally::Tally;
@@ -65,7 +65,7 @@ impl Closing {
             named_unix_ns: 0,
             start_ns: now_ns(),
             process_cpu_ns: process_cpu_ns(),
-            agent_cpu_ns: own_cpu_ns(),
+            agent_cpu_ns: thread_cpu_ns(),
             failing: false,
         }
     }

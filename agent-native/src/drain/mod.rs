@@ -20,6 +20,8 @@ pub mod recorder;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use vtprof_signal::perf::thread_cpu_ns;
+
 use crate::jvm::callbacks;
 use crate::jvm::healing;
 use crate::jvm::jni::Jni;
@@ -28,7 +30,7 @@ use crate::log;
 use crate::sampling::faults::{Containment, Watch};
 use crate::sampling::signal;
 use crate::session::Session;
-use crate::threads::timer::{OsThreadId, cpu_time_ns};
+use crate::threads::timer::OsThreadId;
 use closing::Closing;
 use ending::Next;
 pub use ending::{Ending, Order};
@@ -152,7 +154,7 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
         if let Some(handler) = &mut handler
             && now >= next_scan
         {
-            let used_before = own_cpu_ns();
+            let used_before = thread_cpu_ns();
             if let Err(error) = session.registry.scan()
                 && !std::mem::replace(&mut scan_failed, true)
             {
@@ -165,7 +167,7 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
             {
                 session.give_up();
             }
-            let used = own_cpu_ns().saturating_sub(used_before);
+            let used = thread_cpu_ns().saturating_sub(used_before);
             next_scan = now + until_next_scan(Duration::from_nanos(used));
         }
         if closing.is_due(session.options.every) {
@@ -184,11 +186,6 @@ fn until_next_scan(cost: Duration) -> Duration {
     cost.saturating_mul(SCAN_SHARE).clamp(SCAN, SCAN_MOST)
 }
 
-/// CPU time that this thread has used, ns.
-fn own_cpu_ns() -> u64 {
-    cpu_time_ns(OsThreadId::current()).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,9 +200,9 @@ mod tests {
 
     #[test]
     fn what_a_scan_costs_is_the_time_this_thread_runs_and_not_the_time_that_passes() {
-        let (before, started) = (own_cpu_ns(), Instant::now());
+        let (before, started) = (thread_cpu_ns(), Instant::now());
         std::thread::sleep(Duration::from_millis(50));
-        let used = u128::from(own_cpu_ns() - before);
+        let used = u128::from(thread_cpu_ns() - before);
         assert!(
             (1..started.elapsed().as_nanos() / 2).contains(&used),
             "{used}"

@@ -13,7 +13,6 @@
 //! waits for no other thread and allocates nothing in the Java heap.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,6 +21,7 @@ use vtprof_profile::kind::Kind;
 use vtprof_signal::counters::Counter;
 
 use super::bindings::jvmtiEnv;
+use super::callbacks::guarded;
 use super::capture;
 use super::jni::Jni;
 use super::jvmti::{Capability, Event, Jvmti, Result};
@@ -128,24 +128,12 @@ pub extern "C" fn on_sampled(
     let Some(session) = session::get().filter(|session| !session.is_over()) else {
         return;
     };
-    // SAFETY: JVMTI passes the calling thread's own environment to its callbacks.
-    let jni = unsafe { Jni::new(env) };
-    if catch_unwind(AssertUnwindSafe(|| {
-        sample(
-            session,
-            jni,
-            thread,
-            Allocated {
-                object,
-                class,
-                size,
-            },
-        );
-    }))
-    .is_err()
-    {
-        log::error("a callback failed; please report this line with the one before it");
-    }
+    let allocated = Allocated {
+        object,
+        class,
+        size,
+    };
+    guarded(env, |jni| sample(session, jni, thread, allocated));
 }
 
 /// What the event says of the object.

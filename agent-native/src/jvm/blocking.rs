@@ -7,9 +7,9 @@
 //! A wait that goes on when a window ends is charged up to then by the drain, which moves the note; of its stack
 //! nothing is known before it is over.
 //!
-//! Both callbacks run on the virtual thread. They take no lock, call no Java, and allocate nothing but a sample. Between becoming runnable and being mounted a thread waits for a carrier;
-//! HotSpot tells nobody when that begins, so it counts as blocked. A pinned thread does not leave its carrier:
-//! only its vain attempt is seen, some µs.
+//! Both callbacks run on the virtual thread. They take no lock, call no Java, and allocate nothing but a sample. Between
+//! becoming runnable and being mounted a thread waits for a carrier; HotSpot tells nobody when that begins, so it counts
+//! as blocked. A pinned thread does not leave its carrier: only its vain attempt is seen, some µs.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

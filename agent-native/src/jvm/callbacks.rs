@@ -195,8 +195,8 @@ pub fn has_continuations(jni: Jni) -> bool {
     supported.unwrap_or(true)
 }
 
-/// Runs `body` with the environment of the calling thread; a panic is told and goes no further.
-fn guarded(env: *mut JNIEnv, body: impl FnOnce(Jni)) {
+/// Runs `body` with the environment that JVMTI has passed to a callback; a panic is told and goes no further.
+pub(super) fn guarded(env: *mut JNIEnv, body: impl FnOnce(Jni)) {
     // SAFETY: JVMTI passes the calling thread's own environment to its callbacks.
     let jni = unsafe { Jni::new(env) };
     if catch_unwind(AssertUnwindSafe(|| body(jni))).is_err() {

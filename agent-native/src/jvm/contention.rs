@@ -13,7 +13,6 @@
 //! Neither needs a record of the thread's, so threads without a span are in it as well, untagged. What is waited for is
 //! noted in [`Waiters`], where [`super::owners`] finds it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,6 +25,7 @@ use vtprof_signal::tag::JavaThreadId;
 
 use super::bindings::jvmtiEnv;
 use super::blocking;
+use super::callbacks::guarded;
 use super::capture;
 use super::jni::{self, Jni};
 use super::jvmti::{Capability, Event, Jvmti, Result};
@@ -305,6 +305,7 @@ impl Contention {
     }
 }
 
+/// Those that tell of waits for monitors.
 const EVENTS: [Event; 2] = [Event::MonitorContendedEnter, Event::MonitorContendedEntered];
 
 /// The calling thread begins to wait for `lock`.
@@ -349,18 +350,12 @@ pub fn class_name(session: &Session, jni: Jni, lock: &Held) -> Option<Arc<str>> 
     signature.ok().map(Arc::from)
 }
 
-/// Runs `body` for the session there is; a panic is told and goes no further.
-fn guarded(env: *mut JNIEnv, body: impl FnOnce(&'static Session, &'static Contention, Jni)) {
-    let Some(session) = session::get().filter(|session| !session.is_over()) else {
-        return;
-    };
-    let Some(contention) = &session.contention else {
-        return;
-    };
-    // SAFETY: JVMTI passes the calling thread's own environment to its callbacks.
-    let jni = unsafe { Jni::new(env) };
-    if catch_unwind(AssertUnwindSafe(|| body(session, contention, jni))).is_err() {
-        log::error("a callback failed; please report this line with the one before it");
+/// Runs `body` for the session there is.
+fn listening(env: *mut JNIEnv, body: impl FnOnce(&'static Session, &'static Contention, Jni)) {
+    if let Some(session) = session::get().filter(|session| !session.is_over())
+        && let Some(contention) = &session.contention
+    {
+        guarded(env, |jni| body(session, contention, jni));
     }
 }
 
@@ -371,7 +366,7 @@ pub extern "C" fn on_enter(
     thread: jobject,
     object: jobject,
 ) {
-    guarded(env, |session, contention, jni| {
+    listening(env, |session, contention, jni| {
         if session.shared.gate.mode() == Mode::Armed {
             let id = session.layout.thread_id(jni, thread);
             note(session, jni, &contention.monitors, id, object, now_ns());
@@ -387,7 +382,7 @@ pub extern "C" fn on_entered(
     object: jobject,
 ) {
     let at_ns = now_ns();
-    guarded(env, |session, contention, jni| {
+    listening(env, |session, contention, jni| {
         let id = session.layout.thread_id(jni, thread);
         let wait = contention.monitors.leave(id);
         // Of another monitor: its beginning was noted over the one of this.

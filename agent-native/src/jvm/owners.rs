@@ -30,6 +30,7 @@ use vtprof_profile::kind::Kind;
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::gate::Mode;
 use vtprof_signal::handler::now_ns;
+use vtprof_signal::perf::thread_cpu_ns;
 use vtprof_signal::scratch::DEPTH;
 use vtprof_signal::tag::{JavaThreadId, Tag};
 
@@ -116,7 +117,7 @@ impl Owners {
     fn run(&mut self) {
         let contention = self.contention;
         let (mut parks_ns, mut monitors_ns) = (now_ns(), now_ns());
-        let mut used_ns = own_cpu_ns();
+        let mut used_ns = thread_cpu_ns();
         let mut looks = 0_u32;
         while !self.session.is_over() {
             std::thread::sleep(self.nap());
@@ -134,7 +135,7 @@ impl Owners {
             if looks.is_multiple_of(MONITORS_EACH) {
                 self.look(&contention.monitors, 1, Asked::Jvm, now, now - monitors_ns);
                 monitors_ns = now;
-                let used = own_cpu_ns();
+                let used = thread_cpu_ns();
                 self.counters
                     .add(Counter::LockOwnerCpuNs, used.saturating_sub(used_ns));
                 used_ns = used;
@@ -293,8 +294,4 @@ impl Owners {
             }
         }
     }
-}
-
-fn own_cpu_ns() -> u64 {
-    cpu_time_ns(OsThreadId::current()).unwrap_or(0)
 }

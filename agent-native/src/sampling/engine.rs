@@ -23,8 +23,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Decides; without a period there is none. `auto` takes perf where the period is finer than the tick, and the kernel's own time is seen: without
-    /// that, what a thread does in the kernel would be in no stack and under no tag.
+    /// Decides; without a period there is none. `auto` takes perf where the period is finer than the tick, and the
+    /// kernel's own time is seen: without that, what a thread does in the kernel would be in no stack and under no tag.
     pub fn choose(
         wanted: Wanted,
         pace: Pace,

@@ -1,8 +1,8 @@
 //! Stop and start of a session that goes on living.
 //!
 //! While it is stopped there is no timer and so no signal. What tags need goes on: records, the book of open
-//! spans, the blocks of threads, and mount events where the handler, `blocked=` or `lock=` goes by them. So a tag is right from the
-//! first sample after a start, and nothing has to be guessed.
+//! spans, the blocks of threads, and mount events where the handler, `blocked=` or `lock=` goes by them. So a tag is
+//! right from the first sample after a start, and nothing has to be guessed.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -230,7 +230,7 @@ impl Session {
         callbacks::prepare_loaded_classes(self, jni);
         callbacks::adopt_running_threads(self, jni);
         let signals = self.signal.is_some();
-        let has_mounts = (signals || self.blocking.is_some())
+        let has_mounts = (signals || self.times_switches())
             && !self.bound_virtual_threads
             && self.mounts.enable(self.jvmti)?;
         if signals && self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads {
@@ -351,6 +351,12 @@ impl Session {
                 self.options.period(kind).unwrap_or(0)
             }
         }
+    }
+
+    /// Whether an engine is on that takes the time between unmount and mount.
+    #[inline]
+    pub fn times_switches(&self) -> bool {
+        self.blocking.is_some() || self.contention.is_some()
     }
 
     /// Names of the kinds that are on.

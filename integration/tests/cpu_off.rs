@@ -114,6 +114,39 @@ fn other_kinds_are_taken_with_their_tags_and_there_is_no_timer_and_no_cpu_time()
 }
 
 #[test]
+fn waits_for_locks_of_either_kind_are_seen_without_a_timer() {
+    let Some(jdk) = jdk::newest_virtual("cpu_off") else {
+        return;
+    };
+    let run = TruthRun::new(&jdk, "contention", Strategy::Auto)
+        .carriers(2)
+        .rate("off")
+        .option("lock=1ms")
+        .argument("--threads=64")
+        .argument("--count=2");
+    let _machine = Machine::turn();
+    let dir = WorkDir::new("cpu-off-lock").expect("a folder");
+    let launch = run.launch().expect("a launch");
+    Running::start(&launch, dir.path(), Duration::from_secs(180))
+        .and_then(Running::wait)
+        .and_then(Finished::success)
+        .expect("an end");
+    let log = TruthLog::read(&dir.path().join("truth.log")).expect("the program's account");
+    let recording = Recording::read_kind(&dir.path().join("out"), Kind::Lock).expect("profiles");
+    for (way, method) in [("monitor", "inMonitor"), ("lock", "inLock")] {
+        let method = format!("io.vtprof.truth.Contention.{method}");
+        let samples = recording.samples.iter();
+        let found: u64 = samples
+            .filter(|sample| sample.frames.iter().any(|frame| **frame == *method))
+            .map(|sample| sample.nanos)
+            .sum();
+        let truth: u64 = log.fact(&format!("delay.{way}")).expect("a figure");
+        let ratio = found as f64 / truth as f64;
+        assert!((0.5..1.5).contains(&ratio), "{way}: {found} of {truth}");
+    }
+}
+
+#[test]
 fn it_stops_and_starts_without_a_timer_too_and_each_stop_writes_a_window() {
     let Some(jdk) = jdk::newest_virtual("cpu_off") else {
         return;

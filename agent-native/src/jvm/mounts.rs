@@ -98,8 +98,8 @@ impl Mounts {
         // Each is asked, since each remembers when it was.
         let proves = session.self_test.needs_events(session);
         let heals = session.healing.needs_events(session);
-        let counts = session.blocking.is_some() || session.contention.is_some();
-        let wanted = self.tags.load(Ordering::Relaxed) || proves || heals || counts;
+        let wanted =
+            self.tags.load(Ordering::Relaxed) || proves || heals || session.times_switches();
         if wanted == self.on.load(Ordering::Relaxed) {
             return;
         }
@@ -219,7 +219,7 @@ extern "C" fn on_unmount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobjec
     if let Some(block) = identity::block(session, env) {
         block.unmount();
     }
-    if session.blocking.is_none() && session.contention.is_none() {
+    if !session.times_switches() {
         return;
     }
     // SAFETY: JVMTI passes the calling thread's own environment.

@@ -18,6 +18,7 @@ pub mod injecting;
 pub mod jdk;
 pub mod jvm;
 pub mod launch;
+pub mod quiet;
 pub mod recording;
 pub mod report;
 pub mod scale;

@@ -9,7 +9,7 @@ use crate::confinement::Confinement;
 use crate::jdk::{self, Jdk};
 use crate::jvm::{Finished, Machine, Running};
 use crate::launch::Launch;
-use crate::recording::Recording;
+use crate::recording::{Recording, Sample, Tag};
 use crate::report::say;
 use crate::sums::{at_least_half, ticks_of_untagged};
 use crate::truth::TruthLog;
@@ -126,6 +126,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Holds that a tag is of a span of that class.
+    ///
+    /// # Panics
+    /// It is not.
+    pub fn assert_tag_is_of(&self, tag: &Tag, burner: &str, sample: &Sample) {
+        let span = self.log.spans.get(&tag.span);
+        let span = span.unwrap_or_else(|| panic!("{tag} is no span of the program"));
+        assert_eq!(
+            (span.burner.as_str(), span.trace, span.local_root),
+            (burner, tag.trace, tag.local_root),
+            "{tag}: {:?}",
+            sample.frames
+        );
+    }
+
     /// Holds that what this class burnt without a span was seen, so that a wrong tag would have been: at least half
     /// of the ticks that it had by its own count, and of those so many.
     ///

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use vtprof_integration::attach::attach;
 use vtprof_integration::jdk;
-use vtprof_integration::jvm::{Finished, Machine, Running};
+use vtprof_integration::jvm::{Machine, Running};
 use vtprof_integration::launch::Launch;
+use vtprof_integration::quiet::hello;
 use vtprof_integration::recording::{Recording, Sample, files};
 use vtprof_integration::report::say;
 use vtprof_integration::truth_run::{Outcome, Strategy, TruthRun};
@@ -70,14 +71,7 @@ fn assert_tags_are_right(run: &Outcome, recording: &Recording) -> usize {
             .tag
             .as_ref()
             .unwrap_or_else(|| panic!("untagged: {:?}", sample.frames));
-        let span = run.log.spans.get(&tag.span);
-        let span = span.unwrap_or_else(|| panic!("{tag} is no span of the program"));
-        assert_eq!(
-            (span.burner.as_str(), span.trace, span.local_root),
-            (burner, tag.trace, tag.local_root),
-            "{tag}: {:?}",
-            sample.frames
-        );
+        run.assert_tag_is_of(tag, burner, sample);
         tagged += 1;
     }
     tagged
@@ -269,14 +263,7 @@ fn an_interval_that_would_ruin_the_application_is_refused_in_one_line() {
     };
     let _machine = Machine::turn();
     let dir = WorkDir::new("interval").expect("a folder");
-    let launch = Launch::new(&jdk)
-        .agent("alloc=1k,out=out")
-        .and_then(|launch| launch.truth_program(["hello"]))
-        .expect("a launch");
-    let finished = Running::start(&launch, dir.path(), Duration::from_secs(60))
-        .and_then(Running::wait)
-        .and_then(Finished::success)
-        .expect("an end");
+    let finished = hello(&jdk, dir.path(), "alloc=1k,out=out").expect("an end");
     let lines = finished.agent_lines();
     assert!(
         lines.len() == 1 && lines[0].contains("alloc") && lines[0].contains("16k"),

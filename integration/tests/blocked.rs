@@ -94,7 +94,7 @@ fn blocked_time_is_what_the_program_measured_by_span_and_state() {
                 if let (Some(span), true) = (wait.span, wait.state == state) {
                     *by_span.entry(span).or_default() += wait.nanos;
                 }
-                let is_rightly_placed = wait.is_in("BlockedTime", method) || wait.is_partial();
+                let is_rightly_placed = wait.is_in("BlockedTime", method) || wait.is_open();
                 assert!(is_rightly_placed || wait.state != state, "{wait:?}");
             }
             let truth: u64 = run.log.fact(&format!("blocked.{way}")).expect("a fact");
@@ -145,8 +145,7 @@ fn a_wait_that_goes_on_is_in_each_window_up_to_its_end_and_in_the_last() {
         let waits = blocked(&run);
         let sum = |name: &str, is_open: bool| -> u64 {
             let of_that_name = waits.iter().filter(|w| w.name_in(&run.log) == Some(name));
-            let of_that_kind =
-                of_that_name.filter(|w| (w.frames == ["[still blocked]"]) == is_open);
+            let of_that_kind = of_that_name.filter(|w| w.is_open() == is_open);
             of_that_kind.map(|wait| wait.nanos).sum()
         };
         let facts = |name: &str, key: &str| -> Vec<i64> {

@@ -66,14 +66,7 @@ fn assert_tags_are_right<'a>(run: &Outcome, samples: impl Iterator<Item = &'a Sa
             assert!(burner.is_none(), "untagged: {:?}", sample.frames);
             continue;
         };
-        let span = run.log.spans.get(&tag.span);
-        let span = span.unwrap_or_else(|| panic!("{tag} is no span of the program"));
-        assert_eq!(
-            (span.burner.as_str(), span.trace, span.local_root),
-            (burner, tag.trace, tag.local_root),
-            "{tag}: {:?}",
-            sample.frames
-        );
+        run.assert_tag_is_of(tag, burner, sample);
         tagged += 1;
     }
     tagged

@@ -8,6 +8,7 @@ use vtprof_integration::attach::attach;
 use vtprof_integration::jdk;
 use vtprof_integration::jvm::{Finished, Machine, Running};
 use vtprof_integration::launch::Launch;
+use vtprof_integration::quiet::hello;
 use vtprof_integration::recording::{Recording, files};
 use vtprof_integration::report::say;
 use vtprof_integration::truth::TruthLog;
@@ -192,14 +193,7 @@ fn with_no_kind_on_one_line_says_that_nothing_is_profiled_and_there_is_no_thread
     };
     let _machine = Machine::turn();
     let dir = WorkDir::new("all-off").expect("a folder");
-    let launch = Launch::new(&jdk)
-        .agent("cpu=off,out=out,shim=off")
-        .and_then(|launch| launch.truth_program(["hello"]))
-        .expect("a launch");
-    let finished = Running::start(&launch, dir.path(), Duration::from_secs(60))
-        .and_then(Running::wait)
-        .and_then(Finished::success)
-        .expect("an end");
+    let finished = hello(&jdk, dir.path(), "cpu=off,out=out,shim=off").expect("an end");
     assert_eq!(
         finished.agent_lines(),
         ["vtprof: cpu=off: nothing is profiled"]

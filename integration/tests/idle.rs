@@ -1,10 +1,8 @@
 //! A thread that uses no CPU gets no signal: an idle JVM is left in peace.
 
-use std::time::Duration;
-
 use vtprof_integration::jdk;
-use vtprof_integration::jvm::{Machine, Running};
-use vtprof_integration::launch::Launch;
+use vtprof_integration::jvm::Machine;
+use vtprof_integration::quiet::idle;
 use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
 use vtprof_integration::workdir::WorkDir;
@@ -19,14 +17,8 @@ fn an_idle_jvm_gets_signals_for_the_cpu_it_uses_and_not_for_its_threads() {
     for jdk in jdk::each("idle") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("idle").expect("a folder");
-        let launch = Launch::new(&jdk)
-            .agent("cpu=1000hz,out=out,every=1s,service=idle,shim=off,log=debug")
-            .expect("the agent")
-            .plain_program("Idle", ["600".to_owned(), THREADS.to_string()])
-            .expect("the program");
-        let mut running =
-            Running::start(&launch, dir.path(), Duration::from_secs(60)).expect("a JVM");
-        running.line("idle=").expect("threads");
+        let options = "cpu=1000hz,out=out,every=1s,service=idle,shim=off,log=debug";
+        let mut running = idle(&jdk, dir.path(), options, THREADS).expect("threads");
         let before = running.wrote().expect("lines").len();
         running
             .until_wrote("enough windows", |wrote| wrote.len() >= before + WINDOWS)

@@ -1,11 +1,9 @@
 //! Objects in use: what a program keeps is there under the method, the span and the thread that allocated it, what it has
 //! let go of is not, however few of the objects are followed.
 
-use std::time::Duration;
-
 use vtprof_integration::jdk::{self, Jdk};
-use vtprof_integration::jvm::{Finished, Machine, Running};
-use vtprof_integration::launch::Launch;
+use vtprof_integration::jvm::Machine;
+use vtprof_integration::quiet::hello;
 use vtprof_integration::recording::{Recording, Window, files};
 use vtprof_integration::report::say;
 use vtprof_integration::truth_run::{Outcome, Strategy, TruthRun};
@@ -178,14 +176,8 @@ fn without_allocations_there_is_nothing_to_follow_which_one_line_says() {
     for (options, lines) in [("live=16k", 1), ("alloc=64k,live=off", 0)] {
         let _machine = Machine::turn();
         let dir = WorkDir::new("live-off").expect("a folder");
-        let launch = Launch::new(&jdk)
-            .agent(&format!("out=out,shim=off,{options}"))
-            .and_then(|launch| launch.truth_program(["hello"]))
-            .expect("a launch");
-        let finished = Running::start(&launch, dir.path(), Duration::from_secs(60))
-            .and_then(Running::wait)
-            .and_then(Finished::success)
-            .expect("an end");
+        let finished = hello(&jdk, dir.path(), &format!("out=out,shim=off,{options}"));
+        let finished = finished.expect("an end");
         let out = dir.path().join("out");
         assert_eq!(files(&out, "-live-").expect("files").len(), 0, "{options}");
         let said = finished.agent_lines();

@@ -9,6 +9,7 @@ use vtprof_integration::confinement::{
 use vtprof_integration::jdk::{self, Jdk};
 use vtprof_integration::jvm::{Finished, Machine, Running};
 use vtprof_integration::launch::Launch;
+use vtprof_integration::quiet::idle;
 use vtprof_integration::recording::{Recording, Sample};
 use vtprof_integration::report::say;
 use vtprof_integration::workdir::WorkDir;
@@ -196,18 +197,18 @@ fn where_descriptors_are_few_half_of_them_stay_the_applications() {
 }
 
 /// Descriptors of perf events that a process has open.
-fn events_of(running: &Running) -> usize {
+fn events_of(running: &Running) -> u64 {
     let folder = format!("/proc/{}/fd", running.pid());
     std::fs::read_dir(folder)
         .expect("descriptors")
         .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
         .filter(|target| target.to_string_lossy().contains("[perf_event]"))
-        .count()
+        .count() as u64
 }
 
 #[test]
 fn there_is_an_event_a_thread_where_the_rate_asks_for_it_and_none_elsewhere() {
-    const THREADS: usize = 20;
+    const THREADS: u64 = 20;
     let Some(jdk) = jdk::each("perf_events").pop() else {
         return;
     };
@@ -218,14 +219,8 @@ fn there_is_an_event_a_thread_where_the_rate_asks_for_it_and_none_elsewhere() {
     ] {
         let _machine = Machine::turn();
         let dir = WorkDir::new("perf-events").expect("a folder");
-        let launch = Launch::new(&jdk)
-            .agent(&format!("{options},out=out,shim=off,log=info"))
-            .expect("the agent")
-            .plain_program("Idle", ["600".to_owned(), THREADS.to_string()])
-            .expect("the program");
-        let mut running =
-            Running::start(&launch, dir.path(), Duration::from_secs(60)).expect("a JVM");
-        running.line("idle=").expect("threads");
+        let options = format!("{options},out=out,shim=off,log=info");
+        let running = idle(&jdk, dir.path(), &options, THREADS).expect("threads");
         let events = events_of(&running);
         let said = running.stderr().expect("its words");
         running.terminate().expect("a signal");

@@ -32,7 +32,8 @@ final class BlockedTime implements Scenario {
   private final Map<String, LongAdder> truth = new TreeMap<>();
   private final Map<String, LongAdder> asked = new TreeMap<>();
   private final AtomicInteger waiting = new AtomicInteger();
-  private final ReentrantLock lock = new ReentrantLock();
+  /** Fair, so that each who comes finds the holder before it. */
+  private final ReentrantLock lock = new ReentrantLock(true);
   private final Object monitor = new Object();
   private final ScheduledThreadPoolExecutor waker = new ScheduledThreadPoolExecutor(1, Threads.platform("waker"));
   private final EchoServer echo;
@@ -160,8 +161,6 @@ final class BlockedTime implements Scenario {
       } finally {
         lock.unlock();
       }
-      // Long enough for all who wait to have their turn.
-      TimeUnit.NANOSECONDS.sleep(LEAST);
     }
   }
 

@@ -27,6 +27,7 @@ final class RequestParts implements Scenario {
   /** Of two round trips to the server together, whose unit is 100 µs. */
   private static final int SOCKET_TENTHS = 500;
   private static final int PIECES = 5;
+  private static final int WARM_UPS = 3;
 
   private final Map<String, LongAdder> truth = new TreeMap<>();
   private final ScheduledThreadPoolExecutor waker = new ScheduledThreadPoolExecutor(1, Threads.platform("waker"));
@@ -51,12 +52,18 @@ final class RequestParts implements Scenario {
     for (String part : new String[] {"cpu", "no_cpu", "sleep", "lock", "queue", "socket"}) {
       truth.put(part, new LongAdder());
     }
+    // The first ones load classes and run slow code.
+    SplittableRandom first = world.random();
+    for (int i = 0; i < WARM_UPS; i++) {
+      request(world, world.root(first), "first");
+    }
+    truth.values().forEach(LongAdder::reset);
     AtomicLong left = new AtomicLong(world.count());
     for (int i = 0; i < world.threads(); i++) {
       SplittableRandom random = world.random();
       world.start(Threads.platform("client"), () -> {
         while (left.getAndDecrement() > 0) {
-          request(world, world.root(random));
+          request(world, world.root(random), "request");
         }
       });
     }
@@ -65,12 +72,12 @@ final class RequestParts implements Scenario {
   }
 
   /** Sends one request, and holds the lock that it will wait for. */
-  private void request(World world, Burner burner) throws InterruptedException {
+  private void request(World world, Burner burner, String name) throws InterruptedException {
     ReentrantLock lock = new ReentrantLock();
     CountDownLatch wanted = new CountDownLatch(1);
     lock.lock();
     Thread request = world.start(() -> {
-      Traced span = Traced.root(world, burner, "request");
+      Traced span = Traced.root(world, burner, name);
       span.run(() -> serve(span, lock, wanted));
     });
     wanted.await();

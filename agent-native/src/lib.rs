@@ -17,6 +17,7 @@
 //! | [`threads`] | OS threads and their CPU timers |
 //! | [`sampling`] | the signal (its handler is the crate `vtprof-signal`) |
 //! | [`events`] | samples taken in JVMTI events, on their way to the drain |
+//! | [`wall`] | the wall engine, and its thread |
 //! | [`drain`] | the agent's one thread |
 //! | [`spans`] | spans as the shim reports them |
 //! | [`aggregate`] | sums of a window |
@@ -43,6 +44,7 @@ mod start;
 mod symbolize;
 mod threads;
 mod twin;
+mod wall;
 
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -17,6 +17,7 @@ use vtprof_signal::scratch::Scratch;
 use vtprof_signal::shared::{self, Shared, Source};
 
 use crate::drain::{Drain, Ending, Order};
+use crate::events::pauses::Pauses;
 use crate::events::queue::{Bounds, EventSamples};
 use crate::export::comments::Facts;
 use crate::export::directory::Directory;
@@ -48,6 +49,7 @@ use crate::spans::event::SpanEvents;
 use crate::start::{Prepared, StartError};
 use crate::threads::registry::Registry;
 use crate::threads::timer::Pace;
+use crate::wall::Wall;
 
 /// Words of the ring: 4 MiB, touched as they are used.
 const RING_WORDS: usize = 1 << 19;
@@ -84,6 +86,10 @@ pub struct Session {
     pub blocking: Option<Blocking>,
     /// The engine of [`Kind::Lock`] and [`Kind::LockOwner`], where those are on.
     pub contention: Option<Contention>,
+    /// The engine of [`Kind::Wall`], and of [`Kind::Blocked`] for OS threads, where one of them is on.
+    pub wall: Option<Wall>,
+    /// When the world stood still, where that is told.
+    pub pauses: Pauses,
     pub self_test: SelfTest,
     pub healing: Healing,
     pub redefinitions: Redefinitions,
@@ -164,6 +170,15 @@ impl Session {
                 "engine=perf is refused: {refused}; CPU timers are used, as with engine=timer"
             ));
         }
+        let wall = Wall::new(options);
+        if let Some(wall) = &wall {
+            shared.visits.set(
+                wall.of_all,
+                prepared.jvm.pins_monitors(),
+                layout.stack_base,
+                layout.pending_monitor,
+            );
+        }
         let wanted = engine.perf.map(|perf| perf.signal).or(options.signal);
         let signal = signals.then(|| signal::install(wanted)).transpose()?;
         let registry = Registry::new(
@@ -198,12 +213,15 @@ impl Session {
             contention: options
                 .period(Kind::Lock)
                 .map(|period_ns| Contention::new(jni, period_ns)),
+            wall,
+            pauses: Pauses::new(),
             self_test: SelfTest::new(),
             healing: Healing::new(jni, shared.frozen.layout.as_ref()),
             redefinitions: Redefinitions::default(),
             events: SpanEvents::new(&COUNTERS),
             event_samples: EventSamples::new(
-                |kind| options.period(kind).is_some(),
+                // Visits come through the ring.
+                |kind| kind != Kind::Wall && options.period(kind).is_some(),
                 Bounds::DEFAULT,
                 &COUNTERS,
             ),
@@ -236,10 +254,15 @@ impl Session {
         if signals && self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads {
             log::warn("this JVM sends no mount events: samples of virtual threads stay untagged");
         }
-        if self.blocking.is_some() && !has_mounts {
-            log::warn(
-                "blocked= does nothing here: this JVM has no virtual threads that leave their carriers; use JDK 21 or later without -XX:-VMContinuations",
-            );
+        if self.blocking.is_some()
+            && self.has_virtual_threads
+            && !has_mounts
+            && !self.bound_virtual_threads
+        {
+            log::warn("blocked= is of platform threads alone here: this JVM sends no mount events");
+        }
+        if let Some(wall) = &self.wall {
+            wall.spawn(self).ok_or(StartError::Thread("vtprof-wall"))?;
         }
         let containment = if signals {
             faults::install(self.shared.walker)
@@ -289,6 +312,9 @@ impl Session {
             blocking.begin();
         }
         self.shared.gate.arm();
+        if let Some(wall) = &self.wall {
+            wall.begin(self);
+        }
         self.allocations.begin(self.jvmti);
         if let Some(contention) = &self.contention {
             contention.begin(self);
@@ -299,7 +325,7 @@ impl Session {
     fn end_events(&self) {
         self.allocations.end(self.jvmti);
         if let Some(contention) = &self.contention {
-            contention.end(self.jvmti);
+            contention.end(self.jvmti, self.wall.is_some());
         }
     }
 
@@ -347,9 +373,12 @@ impl Session {
             Kind::Cpu => self.period.map_or(0, |period| {
                 u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)
             }),
-            Kind::Alloc | Kind::Live | Kind::Blocked | Kind::Lock | Kind::LockOwner => {
-                self.options.period(kind).unwrap_or(0)
-            }
+            Kind::Alloc
+            | Kind::Live
+            | Kind::Blocked
+            | Kind::Wall
+            | Kind::Lock
+            | Kind::LockOwner => self.options.period(kind).unwrap_or(0),
         }
     }
 
@@ -402,6 +431,9 @@ impl Session {
     /// of the ring afterwards is all that there will be.
     fn silence(&self) {
         self.end_events();
+        if let Some(wall) = &self.wall {
+            wall.finish();
+        }
         self.shared.gate.disarm();
         // Before their blocks go.
         self.await_handlers();

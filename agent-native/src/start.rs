@@ -21,7 +21,9 @@ use crate::export::directory::Directory;
 use crate::jvm::allocations;
 use crate::jvm::callbacks;
 use crate::jvm::classes::Classes;
+use crate::jvm::collections;
 use crate::jvm::contention;
+use crate::jvm::entering;
 use crate::jvm::extension;
 use crate::jvm::jni::{Jni, JniError};
 use crate::jvm::jvmti::{Capability, Jvmti, JvmtiError};
@@ -190,6 +192,20 @@ unsafe fn prepare_first(
             spelled(period)
         ));
         options.lock = None;
+    }
+    if options.blocked.is_some()
+        && let Err(error) = collections::prepare(jvmti)
+    {
+        log::warn(&format!(
+            "blocked: stops of the world are not told from other waits, this JVM does not tell of its collections ({error})"
+        ));
+    }
+    if (options.wall.is_some() || options.blocked.is_some())
+        && let Err(error) = entering::prepare(jvmti)
+    {
+        log::warn(&format!(
+            "wall and blocked: waits for monitors may lack their stacks, this JVM does not tell of them ({error})"
+        ));
     }
     let jar = if options.shim { extension::jar() } else { None };
     if options.shim && jar.is_none() {

@@ -111,9 +111,17 @@ impl Recording {
     /// # Errors
     /// It breaks the format or the contract.
     pub fn read_file(path: &Path) -> Result<Recording> {
+        Recording::read_one(path, Kind::Cpu)
+    }
+
+    /// Reads one profile of that kind.
+    ///
+    /// # Errors
+    /// It breaks the format or the contract.
+    pub fn read_one(path: &Path, kind: Kind) -> Result<Recording> {
         let mut recording = Recording::default();
         recording
-            .add(path, Kind::Cpu, &mut Names::default())
+            .add(path, kind, &mut Names::default())
             .with_context(|| path.display().to_string())?;
         Ok(recording)
     }

@@ -15,6 +15,8 @@ use crate::verdict::{UNKNOWN_NAME, burner_frame};
 
 /// The one frame of a wait that went on when its window ended.
 const STILL_BLOCKED: &str = "[still blocked]";
+/// What makes a span current, and that no longer.
+const AROUND: &str = "io.vtprof.truth.Traced.";
 
 /// Samples of one stack under one set of labels in one window.
 #[derive(Debug, Clone)]
@@ -105,8 +107,13 @@ impl Wait {
         self.frames == [STILL_BLOCKED]
     }
 
-    /// What is wrong with its tag: a span that the program does not know, or one whose class is not on the stack, where
-    /// that is known.
+    /// Whether its stack lacks frames, and says so.
+    pub fn is_partial(&self) -> bool {
+        self.frames.iter().any(|frame| frame.starts_with('['))
+    }
+
+    /// What is wrong with its tag: a span that the program does not know, or one whose class is not on the stack. Of a
+    /// stack that lacks frames, or is of the moment in which the span is made current, no class can be asked for.
     pub fn flaw(&self, log: &TruthLog) -> Option<String> {
         let id = self.span?;
         let Some(span) = log.spans.get(&id) else {
@@ -115,7 +122,9 @@ impl Wait {
         let burner = self.frames.iter().find_map(|frame| burner_frame(frame));
         let name = self.span_name.as_deref();
         // Where too many spans came at once its name is lost, and counted.
-        let is_right = burner.map_or_else(|| self.is_open(), |(class, _)| class == span.burner)
+        let is_around = |frame: &String| frame.starts_with(AROUND);
+        let is_without = || self.is_partial() || self.frames.iter().any(is_around);
+        let is_right = burner.map_or_else(is_without, |(class, _)| class == span.burner)
             && (name == Some(&span.name) || name == Some(UNKNOWN_NAME));
         (!is_right).then(|| {
             format!(

@@ -1,20 +1,21 @@
-//! Blocked time of virtual threads is what the program itself measured around each wait, under the right state,
-//! stack and span; and short waits are sampled rarely without being lost.
+//! Blocked time is what the program itself measured around each wait, under the right state, stack and span; and short
+//! waits of virtual threads are sampled rarely without being lost.
 //!
 //! What the program measures has its own CPU time in it, and whatever takes the machine from it there: that is in the
-//! sums of few spans, so a typical span is compared, and a sum only with what it cannot be beyond.
+//! sums of few spans, so a typical span is compared, and a sum only with what it cannot be beyond. Platform threads, and
+//! pinned virtual ones, are visited now and then: n visits tell a sum to a share of 1/√n at the worst, as if each fell
+//! anywhere.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 use vtprof_integration::jdk;
-use vtprof_integration::jvm::{Finished, Machine, Running};
-use vtprof_integration::launch::Launch;
+use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
 use vtprof_integration::truth_run::{Outcome, Strategy, TruthRun};
+use vtprof_integration::verdict::Verdict;
 use vtprof_integration::waits::{self, Wait};
-use vtprof_integration::workdir::WorkDir;
 use vtprof_profile::ids::SpanId;
+use vtprof_profile::kind::Kind;
 
 /// How the program waits, in which method and in what state. Monitors pin before JDK 24.
 const WAYS: [(&str, &str, &str); 7] = [
@@ -27,6 +28,26 @@ const WAYS: [(&str, &str, &str); 7] = [
     ("monitor", "inMonitor", "lock"),
 ];
 const UNPINNED_MONITORS: u32 = 24;
+/// Ways of platform threads.
+const VISITED: [(&str, &str, &str); 7] = [
+    ("sleep", "inSleep", "sleep"),
+    ("lock", "inLock", "lock"),
+    ("queue", "inQueue", "queue"),
+    ("socket", "inSocket", "io"),
+    ("park", "inPark", "other"),
+    ("object", "inObject", "queue"),
+    ("monitor", "inMonitor", "lock"),
+];
+/// Ways of virtual threads that are pinned, before JDK 24.
+const PINNED: [(&str, &str, &str); 3] = [
+    ("sleep", "inSleep", "sleep"),
+    ("lock", "inLock", "lock"),
+    ("park", "inPark", "other"),
+];
+/// How many standard errors a sum may be off.
+const ERRORS: f64 = 4.0;
+/// And beyond that: what the program does itself between its looks at the clock.
+const OWN: f64 = 0.04;
 /// Those that end when the time asked for is over, and not before.
 const TIMED: [&str; 4] = ["sleep", "queue", "socket", "park"];
 /// Spans of each way.
@@ -229,26 +250,255 @@ fn short_parks_add_up_though_few_of_them_are_sampled() {
     }
 }
 
-#[test]
-fn where_no_virtual_thread_leaves_its_carrier_one_line_says_that_nothing_is_seen() {
-    for jdk in jdk::each("blocked: no continuations") {
-        let mut launch = Launch::new(&jdk)
-            .agent("out=out,blocked=1ms,shim=off")
-            .expect("an agent");
-        if jdk.feature >= jdk::VIRTUAL_THREADS {
-            launch = launch
-                .flag("-XX:+UnlockExperimentalVMOptions")
-                .flag("-XX:-VMContinuations");
+/// Holds that each way's sum is what was measured, to `tolerance` of it, and in the right method.
+fn assert_sums(run: &Outcome, ways: &[(&str, &str, &str)], mut tolerance: impl FnMut(&str) -> f64) {
+    let waits = blocked(run);
+    for (way, method, state) in ways {
+        let name = format!("wait-{way}");
+        let mut by_state: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut partial = 0;
+        for wait in waits.iter().filter(|w| w.name_in(&run.log) == Some(&*name)) {
+            *by_state.entry(&wait.state).or_default() += wait.nanos;
+            let is_rightly_placed = wait.is_in("BlockedTime", method) || wait.is_partial();
+            assert!(is_rightly_placed || wait.state != *state, "{wait:?}");
+            if wait.is_partial() {
+                partial += wait.nanos;
+            }
         }
-        let launch = launch.truth_program(["hello"]).expect("a program");
-        let _machine = Machine::turn();
-        let dir = WorkDir::new("blocked-nothing").expect("a folder");
-        let finished = Running::start(&launch, dir.path(), Duration::from_secs(60))
-            .and_then(Running::wait)
-            .and_then(Finished::success)
+        let truth: u64 = run.log.fact(&format!("blocked.{way}")).expect("a fact");
+        let ratio = |nanos: u64| nanos as f64 / truth as f64;
+        let found = by_state.get(state).copied().unwrap_or(0);
+        // While it waits the world may be stopped, and when it is over it may have no CPU.
+        let all: u64 = by_state.values().sum();
+        let tolerance = tolerance(&name);
+        say(&format!(
+            "{}: {way} {:.3}, with all other states {:.3}, to {tolerance:.3}, {:.3} without a whole stack: {by_state:?}",
+            run.recording.fact("jvm").unwrap_or("?"),
+            ratio(found),
+            ratio(all),
+            ratio(partial),
+        ));
+        assert!(
+            ratio(found) < 1.0 + tolerance,
+            "{way}: {by_state:?} of {truth}"
+        );
+        assert!(
+            ratio(all) > 1.0 - tolerance,
+            "{way}: {by_state:?} of {truth}"
+        );
+        assert!(2 * found > all, "{way}: {by_state:?} of {truth}");
+    }
+}
+
+/// How many visits there were of spans of that name, and how long they stand for.
+fn visits(run: &Outcome, wall: &Recording, name: &str) -> (u64, u64) {
+    let of_that_name = wall.samples.iter().filter(|sample| {
+        let span = sample
+            .tag
+            .as_ref()
+            .and_then(|tag| run.log.spans.get(&tag.span));
+        span.is_some_and(|span| span.name == name)
+    });
+    of_that_name.fold((0, 0), |(visits, nanos), sample| {
+        (visits + sample.count, nanos + sample.nanos)
+    })
+}
+
+#[test]
+fn blocked_time_of_platform_threads_is_what_the_program_measured_and_wall_time_is_the_spans() {
+    for jdk in jdk::each("blocked: platform threads") {
+        let run = TruthRun::new(&jdk, "blocked", Strategy::Auto)
+            .rate("100hz")
+            .every("60s")
+            .option("blocked=1ms")
+            .option("wall=10ms")
+            .argument("--kind=platform")
+            .argument("--count=96")
+            .run()
             .expect("a run");
-        let lines = finished.agent_lines();
-        let said = lines.iter().filter(|line| line.contains("blocked="));
-        assert_eq!(said.count(), 1, "{lines:#?}");
+        let wall = Recording::read_kind(&run.dir.path().join("out"), Kind::Wall).expect("profiles");
+        let verdict = Verdict::of(&wall, &run.log);
+        verdict.assert_no_wrong_tag();
+        verdict.assert_all_named();
+        assert_sums(&run, &VISITED, |name| {
+            let (visits, nanos) = visits(&run, &wall, name);
+            let tolerance = ERRORS / (visits as f64).sqrt() + OWN;
+            let spans = run.log.spans.values().filter(|span| span.name == name);
+            let lasted: i64 = spans.filter_map(|span| Some(span.end? - span.start)).sum();
+            let ratio = nanos as f64 / lasted as f64;
+            say(&format!(
+                "{name}: {visits} visits, {ratio:.3} of the spans' time"
+            ));
+            assert!(
+                (ratio - 1.0).abs() < tolerance,
+                "{name}: {ratio} of {lasted} ns"
+            );
+            tolerance
+        });
+        assert_eq!(
+            visited_signals(&run.recording),
+            0,
+            "a signal without an outcome"
+        );
+    }
+}
+
+/// Signals of visits of which it is not told what became of them.
+fn visited_signals(recording: &Recording) -> u64 {
+    let counter = |key: &str| recording.counter(&format!("wall.{key}")).unwrap_or(0);
+    let outcomes: u64 = [
+        "samples",
+        "no_context",
+        "stale",
+        "dropped_ring_full",
+        "dropped_ring_contended",
+        "dropped_disarmed",
+        "dropped_nested",
+    ]
+    .map(counter)
+    .iter()
+    .sum();
+    counter("signals").abs_diff(outcomes)
+}
+
+#[test]
+fn pinned_or_not_a_wait_of_a_virtual_thread_counts_once() {
+    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: pinned") {
+        let run = TruthRun::new(&jdk, "pinned", Strategy::Auto)
+            .carriers(12)
+            .rate("100hz")
+            .every("60s")
+            .option("blocked=1ms")
+            .option("wall=10ms")
+            .argument("--count=96")
+            .run()
+            .expect("a run");
+        let wall = Recording::read_kind(&run.dir.path().join("out"), Kind::Wall).expect("profiles");
+        assert_sums(&run, &PINNED, |name| {
+            let (visits, _) = visits(&run, &wall, name);
+            if jdk.feature >= UNPINNED_MONITORS {
+                OWN
+            } else {
+                ERRORS / (visits as f64).sqrt() + OWN
+            }
+        });
+    }
+}
+
+#[test]
+fn a_wait_that_goes_on_is_in_each_window_up_to_its_end_and_in_the_last() {
+    const THREADS: u64 = 20;
+    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: open waits") {
+        let run = TruthRun::new(&jdk, "open-waits", Strategy::Auto)
+            .seconds(3)
+            .carriers(2)
+            .rate("100hz")
+            .every("1s")
+            .option("blocked=1ms")
+            .argument(format!("--count={THREADS}"))
+            .run()
+            .expect("a run");
+        let waits = blocked(&run);
+        let sum = |name: &str, is_open: bool| -> u64 {
+            let of_that_name = waits.iter().filter(|w| w.name_in(&run.log) == Some(name));
+            let of_that_kind =
+                of_that_name.filter(|w| (w.frames == ["[still blocked]"]) == is_open);
+            of_that_kind.map(|wait| wait.nanos).sum()
+        };
+        let facts = |name: &str, key: &str| -> Vec<i64> {
+            let spans = run.log.spans.values().filter(|span| span.name == name);
+            spans
+                .map(|span| {
+                    run.log
+                        .fact(&format!("{key}.{}", span.span))
+                        .expect("a fact")
+                })
+                .collect()
+        };
+        // Those that end: all of it, and the rest under its own stack.
+        let waited: i64 = facts("ends", "waited").iter().sum();
+        let (open, over) = (sum("ends", true), sum("ends", false));
+        let ratio = (open + over) as f64 / waited as f64;
+        // The last goes on to the end of the JVM, which is not before the program said that it ended.
+        let ended: i64 = run.log.fact("ended").expect("a fact");
+        let last = run.recording.windows.last().expect("a window");
+        let closed = last.monotonic + last.duration;
+        let lasting = |until: i64| -> i64 {
+            let began = facts("goes-on", "began");
+            assert_eq!(began.len() as u64, THREADS);
+            began.iter().map(|began| until - began).sum()
+        };
+        let goes_on = sum("goes-on", true) as f64;
+        say(&format!(
+            "{}: {ratio:.4} of waits that end, {} ms of them after the last window's end; {:.4} to {:.4} of those that go on",
+            jdk.version,
+            over / 1_000_000,
+            goes_on / lasting(ended) as f64,
+            goes_on / lasting(closed) as f64,
+        ));
+        assert!((0.97..1.01).contains(&ratio), "{ratio}");
+        assert!(over > 0 && open > over, "{open} {over}");
+        assert!(goes_on > 0.97 * lasting(ended) as f64, "{goes_on}");
+        assert!(goes_on < 1.01 * lasting(closed) as f64, "{goes_on}");
+    }
+}
+
+#[test]
+fn time_in_which_a_collection_stops_the_world_is_gc_of_each_span_that_would_run() {
+    const THREADS: u64 = 2;
+    for jdk in jdk::each("blocked: pauses") {
+        let kinds: &[&str] = match jdk.feature {
+            jdk::VIRTUAL_THREADS.. => &["platform", "virtual"],
+            _ => &["platform"],
+        };
+        for kind in kinds {
+            let run = TruthRun::new(&jdk, "pauses", Strategy::Auto)
+                .rate("100hz")
+                .every("60s")
+                .flags(["-XX:+UseSerialGC", "-Xmx600m"])
+                .option("blocked=1ms")
+                .argument(format!("--kind={kind}"))
+                .argument(format!("--threads={THREADS}"))
+                .argument("--count=15")
+                .run()
+                .expect("a run");
+            let waits = blocked(&run);
+            let paused =
+                |wait: &&Wait| wait.state == "gc" && wait.name_in(&run.log) == Some("paused");
+            let found: u64 = waits.iter().filter(paused).map(|wait| wait.nanos).sum();
+            let pauses: u64 = run.log.fact("pauses").expect("a fact");
+            let truth = THREADS * pauses * 1_000_000;
+            let ratio = found as f64 / truth as f64;
+            let tolerance = ERRORS / (truth as f64 / 1e7).sqrt() + OWN;
+            say(&format!(
+                "{}, {kind}: {ratio:.3} of {truth} ns, to {tolerance:.3}",
+                jdk.version
+            ));
+            assert!((ratio - 1.0).abs() < tolerance, "{found} of {truth} ns");
+        }
+    }
+}
+
+#[test]
+fn where_no_virtual_thread_leaves_its_carrier_blocked_time_is_that_of_os_threads() {
+    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: no continuations") {
+        let run = TruthRun::new(&jdk, "blocked", Strategy::Auto)
+            .flags(["-XX:+UnlockExperimentalVMOptions", "-XX:-VMContinuations"])
+            .rate("100hz")
+            .every("60s")
+            .option("blocked=1ms")
+            .argument("--count=48")
+            .run()
+            .expect("a run");
+        let sleeps = blocked(&run);
+        let sleeps = sleeps
+            .iter()
+            .filter(|wait| wait.is_in("BlockedTime", "inSleep"));
+        assert!(sleeps.map(|wait| wait.nanos).sum::<u64>() > 0);
+        let warned = run.finished.agent_lines();
+        assert!(
+            !warned.iter().any(|line| line.contains("blocked=")),
+            "{warned:#?}"
+        );
     }
 }

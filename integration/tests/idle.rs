@@ -1,16 +1,88 @@
-//! A thread that uses no CPU gets no signal: an idle JVM is left in peace.
+//! A thread that uses no CPU gets no signal: an idle JVM is left in peace. One that is visited by the wall clock is asked
+//! once, and then only looked at.
 
 use vtprof_integration::jdk;
-use vtprof_integration::jvm::Machine;
+use vtprof_integration::jvm::{Machine, Running};
+use vtprof_integration::launch::Launch;
 use vtprof_integration::quiet::idle;
-use vtprof_integration::recording::Recording;
+use vtprof_integration::recording::{Recording, Window};
 use vtprof_integration::report::say;
 use vtprof_integration::workdir::WorkDir;
 use vtprof_integration::wrote::assure_gapless;
+use vtprof_profile::kind::Kind;
 
 /// Windows once all is quiet: the first has the start in it.
 const WINDOWS: usize = 5;
 const THREADS: u64 = 100;
+
+/// Threads that wait, and what is judged of them: windows in which all stand, and 1 % of a core.
+const MANY: u64 = 5_000;
+const STANDING: usize = 3;
+const SHARE: i64 = 100;
+
+#[test]
+fn five_thousand_idle_threads_cost_a_hundredth_of_a_core_and_all_their_time_is_accounted_for() {
+    let Some(jdk) = jdk::newest_virtual("idle: many threads") else {
+        return;
+    };
+    let _machine = Machine::turn();
+    let dir = WorkDir::new("many").expect("a folder");
+    let launch = Launch::new(&jdk)
+        .agent("wall=10ms,wall_scope=all,out=out,every=5s,service=many,shim=off")
+        .expect("the agent")
+        .flag("-Xss256k")
+        .plain_program("Idle", ["600".to_owned(), MANY.to_string()])
+        .expect("the program");
+    let mut running = Running::start(&launch, dir.path(), Duration::from_secs(120)).expect("a JVM");
+    running.line("idle=").expect("threads");
+    let out = dir.path().join("out");
+    // All that stand are looked at in each, and hardly anybody is asked.
+    let stand = |window: &Window| -> bool {
+        let fact = |key: &str| -> u64 {
+            let value = window.facts.get(key).and_then(|value| value.parse().ok());
+            value.unwrap_or(0)
+        };
+        fact("wall.repeated") > MANY && fact("wall.signals") < MANY / 50
+    };
+    let standing = |recording: Recording| -> Vec<Window> {
+        recording.windows.into_iter().filter(stand).collect()
+    };
+    running
+        .until("enough windows in which all stand", || {
+            Recording::read_kind(&out, Kind::Wall)
+                .is_ok_and(|recording| standing(recording).len() >= STANDING)
+        })
+        .expect("windows");
+    running.terminate().expect("a signal");
+    running.wait().expect("an end");
+    let wall = Recording::read_kind(&out, Kind::Wall).expect("profiles");
+    let nanos: u64 = wall
+        .windows
+        .iter()
+        .filter(|window| stand(window))
+        .map(|window| {
+            Recording::read_one(&window.path, Kind::Wall)
+                .expect("a profile")
+                .nanos()
+        })
+        .sum();
+    let windows = standing(wall);
+    let lasted: i64 = windows.iter().map(|window| window.duration).sum();
+    let own: i64 = windows
+        .iter()
+        .filter_map(|window| window.facts.get("agent.thread_cpu_ns")?.parse::<i64>().ok())
+        .sum();
+    let share = nanos as f64 / (MANY as f64 * lasted as f64);
+    say(&format!(
+        "{MANY} idle threads on {}: {:.2} % of a core in {} s, {share:.3} of their time in samples",
+        jdk.version,
+        100.0 * own as f64 / lasted as f64,
+        lasted / 1_000_000_000
+    ));
+    assert!(own <= lasted / SHARE, "{own} ns of {lasted}");
+    // Those of the JVM's own come on top; and what a window lacks or has too much is a round's at the most.
+    assert!((0.8..1.2).contains(&share), "{share}");
+}
 
 #[test]
 fn an_idle_jvm_gets_signals_for_the_cpu_it_uses_and_not_for_its_threads() {

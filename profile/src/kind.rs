@@ -15,6 +15,8 @@ pub enum Kind {
     Live,
     /// Time in which a thread waited.
     Blocked,
+    /// Time that passed for a thread, whether it ran or waited.
+    Wall,
     /// Time in which a thread waited for a lock, by the stack that waited.
     Lock,
     /// The same time, by the stack of whoever had the lock.
@@ -37,11 +39,12 @@ const fn value(kind: &'static str, unit: &'static str) -> ValueType<'static> {
 
 impl Kind {
     /// All kinds, in order.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::Cpu,
         Kind::Alloc,
         Kind::Live,
         Kind::Blocked,
+        Kind::Wall,
         Kind::Lock,
         Kind::LockOwner,
     ];
@@ -81,6 +84,14 @@ impl Kind {
                 period: value("blocked", "nanoseconds"),
                 counts_samples: false,
                 label: Some("state"),
+            },
+            Kind::Wall => Row {
+                name: "wall",
+                count: value("wall_samples", "count"),
+                amount: value("wall", "nanoseconds"),
+                period: value("wall", "nanoseconds"),
+                counts_samples: true,
+                label: None,
             },
             // The names that Go's mutex profiles have.
             Kind::Lock => Row {

@@ -12,6 +12,9 @@ use crate::tag::JavaThreadId;
 ///
 /// Writers: the agent when it takes or gives back the block, the thread itself in its JVMTI callbacks.
 /// Reader: the handler on that same thread, so what it needs of ordering is program order.
+///
+/// The second line is the wall engine's. It passes between the engine's thread and the handler on the block's thread
+/// like a baton: the handler's while `asked` is 1, the engine's while it is 0.
 #[repr(C, align(64))]
 pub struct Block {
     /// Kernel thread id while in use, 0 while free. Pair: Release in `assign`/`release`, Acquire in
@@ -31,6 +34,9 @@ pub struct Block {
     running: AtomicI64,
     /// Inside a walk: a second signal must not start another. Relaxed: same thread only.
     walking: AtomicU32,
+    /// 1 from when the engine signals the thread until its handler is done. Pair: Release in `ask` and `answer`,
+    /// Acquire in `is_asked`.
+    asked: AtomicU32,
     /// 1 while a perf event is in its first period, which is another than the following. Relaxed: written before the
     /// event is published (`perf`), then by the handler alone. So are the two below.
     first_period: AtomicU32,
@@ -38,10 +44,37 @@ pub struct Block {
     counted_ns: AtomicU64,
     /// CPU time of the thread, ns, before which no sample is to be taken again.
     rests_until_ns: AtomicU64,
+    /// Up to when time that passes is accounted for, ns. Relaxed, as all below: it goes with `asked`.
+    accounted_ns: AtomicU64,
+    /// See [`Imprint`]; `sample_ns` is 0 where there is none.
+    sample_ns: AtomicU64,
+    sp: AtomicU64,
+    length: AtomicU64,
+    digest: AtomicU64,
+    /// 1 where the thread was met in a wait for a monitor, and could not be walked. Relaxed: the thread's own, and its
+    /// handler's.
+    wants_stack: AtomicU32,
+    /// Number of its last wait for a monitor that the JVM told of, and in the lowest bit whether that goes on. Numbers go
+    /// on from life to life. As the former.
+    waits: AtomicU64,
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Block>() == 64);
+const _: () = assert!(size_of::<Block>() == 128 && core::mem::offset_of!(Block, asked) < 64);
+
+/// What a thread's stack looked like when it was last sampled by the wall clock, in a wait: bit by bit, so that it can
+/// be told from outside whether it still stands there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Imprint {
+    /// When the sample was taken, ns: its name.
+    pub sample_ns: u64,
+    /// The stack pointer.
+    pub sp: u64,
+    /// Bytes from there to the stack's end.
+    pub length: u64,
+    /// Of all words in them ([`crate::visit::Digest`]).
+    pub digest: u64,
+}
 
 /// Loom's atomics are not made at compile time, the others are.
 macro_rules! free_block {
@@ -57,6 +90,14 @@ macro_rules! free_block {
             first_period: AtomicU32::new(0),
             counted_ns: AtomicU64::new(0),
             rests_until_ns: AtomicU64::new(0),
+            asked: AtomicU32::new(0),
+            accounted_ns: AtomicU64::new(0),
+            sample_ns: AtomicU64::new(0),
+            sp: AtomicU64::new(0),
+            length: AtomicU64::new(0),
+            digest: AtomicU64::new(0),
+            wants_stack: AtomicU32::new(0),
+            waits: AtomicU64::new(0),
         }
     };
 }
@@ -84,6 +125,10 @@ impl Block {
         self.own_thread.store(0, Ordering::Relaxed);
         self.running.store(0, Ordering::Relaxed);
         self.walking.store(0, Ordering::Relaxed);
+        self.sample_ns.store(0, Ordering::Relaxed);
+        self.wants_stack.store(0, Ordering::Relaxed);
+        self.waits.fetch_and(!1, Ordering::Relaxed);
+        self.asked.store(0, Ordering::Release);
         self.generation.store(generation, Ordering::Relaxed);
         self.os_thread.store(os_thread, Ordering::Release);
         Generation(generation)
@@ -99,6 +144,14 @@ impl Block {
     pub fn is_for(&self, os_thread: u32, generation: Generation) -> bool {
         self.os_thread.load(Ordering::Acquire) == os_thread
             && self.generation.load(Ordering::Relaxed) == generation.0
+    }
+
+    /// Kernel id and life of who has the block; `None` of a free one.
+    #[must_use]
+    pub fn owner(&self) -> Option<(u32, Generation)> {
+        let os_thread = self.os_thread.load(Ordering::Acquire);
+        let generation = Generation(self.generation.load(Ordering::Relaxed));
+        (os_thread != 0).then_some((os_thread, generation))
     }
 
     /// Makes it a Java thread's block. `jni_env` and `java_thread` must stay valid until
@@ -213,6 +266,90 @@ impl Block {
     pub fn rest_until(&self, cpu_ns: u64) {
         self.rests_until_ns.store(cpu_ns, Ordering::Relaxed);
     }
+
+    /// The thread begins to wait for a monitor. Called by the thread itself.
+    pub fn begin_wait(&self) {
+        let number = self.waits.load(Ordering::Relaxed) >> 1;
+        self.waits
+            .store(number.wrapping_add(1) << 1 | 1, Ordering::Relaxed);
+    }
+
+    /// The thread has its monitor: the number of the wait, if its stack is wanted. Called by the thread itself.
+    pub fn end_wait(&self) -> Option<u64> {
+        let waits = self.waits.load(Ordering::Relaxed);
+        let is_wanted = waits & 1 != 0 && self.wants_stack.load(Ordering::Relaxed) != 0;
+        self.waits.store(waits & !1, Ordering::Relaxed);
+        self.wants_stack.store(0, Ordering::Relaxed);
+        is_wanted.then_some(waits >> 1)
+    }
+
+    /// The thread is to tell its own stack, once it has its monitor: the number of the wait; `None` where it is in none
+    /// that was told of. In its handler.
+    pub fn want_stack(&self) -> Option<u64> {
+        let waits = self.waits.load(Ordering::Relaxed);
+        if waits & 1 == 0 {
+            return None;
+        }
+        self.wants_stack.store(1, Ordering::Relaxed);
+        Some(waits >> 1)
+    }
+
+    /// The engine is about to signal the thread.
+    pub fn ask(&self) {
+        self.asked.store(1, Ordering::Release);
+    }
+
+    /// The handler has done what it was asked for, or is not going to be.
+    pub fn answer(&self) {
+        self.asked.store(0, Ordering::Release);
+    }
+
+    /// Whether a signal of the engine is on its way, or in the handler.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Acquire) != 0
+    }
+
+    /// Accounts for the time that has passed up to `now_ns`: µs since it was last done. What is less than one is left
+    /// for the next time. By who has the baton.
+    pub fn account(&self, now_ns: u64) -> u32 {
+        let since = self.accounted_ns.load(Ordering::Relaxed);
+        let micros = now_ns.saturating_sub(since) / 1_000;
+        self.accounted_ns.store(
+            since.saturating_add(micros.saturating_mul(1_000)),
+            Ordering::Relaxed,
+        );
+        u32::try_from(micros).unwrap_or(u32::MAX)
+    }
+
+    /// What passed before `now_ns` is of no account. By who has the baton.
+    pub fn account_from(&self, now_ns: u64) {
+        self.accounted_ns.store(now_ns, Ordering::Relaxed);
+    }
+
+    /// Leaves an imprint, or none. By who has the baton.
+    pub fn set_imprint(&self, imprint: Option<Imprint>) {
+        let Some(imprint) = imprint else {
+            self.sample_ns.store(0, Ordering::Relaxed);
+            return;
+        };
+        self.sp.store(imprint.sp, Ordering::Relaxed);
+        self.length.store(imprint.length, Ordering::Relaxed);
+        self.digest.store(imprint.digest, Ordering::Relaxed);
+        self.sample_ns.store(imprint.sample_ns, Ordering::Relaxed);
+    }
+
+    /// The imprint of the last sample by the wall clock, if it left one. By who has the baton.
+    #[must_use]
+    pub fn imprint(&self) -> Option<Imprint> {
+        let sample_ns = self.sample_ns.load(Ordering::Relaxed);
+        (sample_ns != 0).then(|| Imprint {
+            sample_ns,
+            sp: self.sp.load(Ordering::Relaxed),
+            length: self.length.load(Ordering::Relaxed),
+            digest: self.digest.load(Ordering::Relaxed),
+        })
+    }
 }
 
 impl Default for Block {
@@ -286,6 +423,64 @@ mod tests {
     }
 
     #[test]
+    fn time_is_accounted_for_once_to_the_last_microsecond() {
+        let block = Block::new();
+        block.account_from(1_000_000);
+        assert_eq!(block.account(1_012_999), 12);
+        assert_eq!(block.account(1_013_000), 1, "the rest of the 999 ns before");
+        assert_eq!(block.account(1_000_000), 0, "never backwards");
+        assert_eq!(block.account(u64::MAX), u32::MAX);
+    }
+
+    #[test]
+    fn an_imprint_and_a_question_end_with_the_life_of_the_block() {
+        let imprint = Imprint {
+            sample_ns: 1,
+            sp: 2,
+            length: 3,
+            digest: 4,
+        };
+        let block = Block::new();
+        assert_eq!((block.imprint(), block.owner()), (None, None));
+        let life = block.assign(7);
+        assert_eq!(block.owner(), Some((7, life)));
+        block.ask();
+        block.set_imprint(Some(imprint));
+        assert_eq!((block.imprint(), block.is_asked()), (Some(imprint), true));
+        block.assign(8);
+        assert_eq!((block.imprint(), block.is_asked()), (None, false));
+        block.set_imprint(Some(imprint));
+        block.set_imprint(None);
+        assert_eq!(block.imprint(), None);
+    }
+
+    #[test]
+    fn a_stack_is_wanted_of_one_wait_and_told_of_no_other() {
+        let block = Block::new();
+        block.assign(7);
+        assert_eq!((block.want_stack(), block.end_wait()), (None, None));
+        block.begin_wait();
+        assert_eq!(block.end_wait(), None, "nobody wants it");
+        block.begin_wait();
+        assert_eq!((block.want_stack(), block.want_stack()), (Some(2), Some(2)));
+        assert_eq!((block.end_wait(), block.end_wait()), (Some(2), None));
+        assert_eq!(
+            block.want_stack(),
+            None,
+            "it waits for none, or nobody told of it"
+        );
+        block.begin_wait();
+        block.want_stack();
+        // Its end was not told.
+        block.begin_wait();
+        assert_eq!(block.end_wait(), Some(4));
+        block.begin_wait();
+        block.want_stack();
+        block.assign(8);
+        assert_eq!((block.want_stack(), block.end_wait()), (None, None));
+    }
+
+    #[test]
     fn a_walk_does_not_nest() {
         let block = Block::new();
         assert!(block.begin_walk());
@@ -316,6 +511,36 @@ mod model {
                 assert_eq!(seen, (8, 16, JavaThreadId(30)));
             }
             agent.join().unwrap();
+        });
+    }
+
+    /// The engine asks, looks whether it was answered, and only then takes what the handler has left.
+    #[test]
+    fn loom_what_the_handler_leaves_is_seen_whole_once_it_has_answered() {
+        loom::model(|| {
+            let block = Arc::new(Block::new());
+            block.assign(100);
+            block.account_from(1_000);
+            block.ask();
+            let handler = {
+                let block = Arc::clone(&block);
+                thread::spawn(move || {
+                    assert_eq!(block.account(9_000), 8);
+                    block.set_imprint(Some(Imprint {
+                        sample_ns: 9_000,
+                        sp: 2,
+                        length: 3,
+                        digest: 4,
+                    }));
+                    block.answer();
+                })
+            };
+            if !block.is_asked() {
+                let imprint = block.imprint().unwrap();
+                assert_eq!((imprint.sample_ns, imprint.digest), (9_000, 4));
+                assert_eq!(block.account(10_000), 1);
+            }
+            handler.join().unwrap();
         });
     }
 

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use crate::block::Block;
 use crate::cookie::BlockIndex;
 
-/// Blocks a chunk (16 KiB).
+/// Blocks a chunk (32 KiB).
 pub const CHUNK: usize = 256;
 const CHUNKS: usize = 256;
 /// The greatest number of threads under a timer at a time.

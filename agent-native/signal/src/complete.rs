@@ -15,6 +15,8 @@ pub struct Stack {
     pub truncation: Option<Truncation>,
     /// Whether it was longer than the buffer.
     pub is_cut: bool,
+    /// Whether part of it was in the heap.
+    pub is_mended: bool,
 }
 
 /// Looks at the `found` frames in `claim`'s buffer. Frames of a carrier go; frames that the walk jumped over
@@ -36,6 +38,7 @@ pub unsafe fn complete(
         frames,
         truncation: None,
         is_cut: frames >= DEPTH,
+        is_mended: false,
     };
     if marks.enter_special == 0 {
         return whole(found);
@@ -64,6 +67,7 @@ pub unsafe fn complete(
             frames: seen,
             truncation: None,
             is_cut: false,
+            is_mended: false,
         };
     }
     if frozen.layout.is_none() {
@@ -97,6 +101,7 @@ fn refused(counters: &Counters, frames: usize, reason: Truncation) -> Stack {
         frames,
         truncation: Some(reason),
         is_cut: false,
+        is_mended: false,
     }
 }
 
@@ -149,6 +154,7 @@ unsafe fn append(
         frames: seen + written,
         truncation: None,
         is_cut: total > written,
+        is_mended: true,
     })
 }
 

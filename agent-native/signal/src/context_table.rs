@@ -105,17 +105,19 @@ impl Slot {
     }
 
     /// As `load`, from another thread than the owner's, whose id is `thread`; with the number of the rewrite.
-    fn seen(&self, thread: JavaThreadId) -> Option<(u32, Tag)> {
+    fn seen(&self, thread: JavaThreadId) -> (u32, Lookup) {
         let before = self.sequence.load(Ordering::Acquire);
         let tag = self.tag();
         fence(Ordering::Acquire);
         let after = self.sequence.load(Ordering::Relaxed);
         // The slot may have become another's before the first look: then it is so still, as no id comes again.
         let is_theirs = self.key.load(Ordering::Relaxed) == thread.0;
-        match Lookup::of(before, tag, after) {
-            Lookup::Tag(tag) if is_theirs => Some((before, tag)),
-            _ => None,
-        }
+        let seen = if is_theirs {
+            Lookup::of(before, tag, after)
+        } else {
+            Lookup::Empty
+        };
+        (before, seen)
     }
 }
 
@@ -247,13 +249,23 @@ impl<'a> ContextTable<'a> {
             if thread == JavaThreadId::NONE || slot.key.load(Ordering::Relaxed) != thread.0 {
                 return None;
             }
-            slot.seen(thread).map(|(sequence, tag)| Seen {
+            let (sequence, Lookup::Tag(tag)) = slot.seen(thread) else {
+                return None;
+            };
+            Some(Seen {
                 distance,
                 sequence,
                 tag,
             })
         });
         Glimpse(seen)
+    }
+
+    /// The tag of `thread`, whoever asks: one that it had at some moment of the call.
+    #[must_use]
+    pub fn peek(&self, thread: JavaThreadId) -> Lookup {
+        self.find(thread)
+            .map_or(Lookup::Empty, |(slot, _)| slot.seen(thread).1)
     }
 
     /// Notes in the record of `thread`, the calling one, that it leaves its carrier at the time that `clock` tells

@@ -232,6 +232,50 @@ counters! {
     BlockedCut => "blocked.truncated_depth",
     /// Samples of waits lost because the JVM gave no stack.
     BlockedNoStack => "blocked.dropped_no_stack",
+    /// Signals of the wall engine that reached the handler, until sampling was stopped. Each is in one of the next seven.
+    WallSignals => "wall.signals",
+    /// Samples by the wall clock handed to the drain thread.
+    WallTaken => "wall.samples",
+    /// Signals of the wall engine that met a thread in no context, where only others are sampled.
+    WallNoContext => "wall.no_context",
+    /// Signals of the wall engine whose thread is gone, or is Java's no more.
+    WallStale => "wall.stale",
+    /// Samples by the wall clock lost because the ring was full.
+    WallRingFull => "wall.dropped_ring_full",
+    /// Samples by the wall clock lost because other handlers kept winning the ring's head.
+    WallRingContended => "wall.dropped_ring_contended",
+    /// Samples by the wall clock lost because sampling was being switched off.
+    WallDisarmed => "wall.dropped_disarmed",
+    /// Samples by the wall clock lost because they came in the middle of a walk on the same thread.
+    WallNested => "wall.dropped_nested",
+    /// Signals of the wall engine that came after sampling was stopped; in no other counter.
+    WallLate => "wall.after_stop",
+    /// Visits of threads that had not run since their last sample, which was repeated.
+    WallRepeated => "wall.repeated",
+    /// Such visits that are in no profile: the sample was lost, or there was no room for it.
+    WallRepeatsLost => "wall.dropped_repeats",
+    /// Visits of threads whose signal was on its way still; the time is in the sample that it gives.
+    WallUnanswered => "wall.unanswered",
+    /// Signals that the kernel refused to queue.
+    WallRefused => "wall.refused",
+    /// Samples by the wall clock left out of a window whose stack store had reached its bound; their time is in one named frame.
+    WallStoreFull => "wall.dropped_store_full",
+    /// Samples by the wall clock that came while sampling was stopped.
+    WallStopped => "wall.dropped_stopped",
+    /// Samples by the wall clock whose tag was being rewritten at that very moment: left untagged.
+    WallBusy => "wall.untagged_record_busy",
+    /// Samples by the wall clock in a context whose span had ended: left untagged.
+    WallSpanEnded => "wall.untagged_span_ended",
+    /// Samples by the wall clock in a context whose span the agent never saw start, or forgot: left untagged.
+    WallSpanUnknown => "wall.untagged_span_unknown",
+    /// Stacks of samples by the wall clock cut at the greatest depth.
+    WallCut => "wall.truncated_depth",
+    /// Stacks of samples by the wall clock that lack their older frames, or were misread; each names the reason.
+    WallTruncated => "wall.truncated_frozen_frames",
+    /// Walks by the wall clock that failed; each sample names the reason.
+    WallFailed => "wall.failed_walks",
+    /// CPU time inside the handler of the wall engine's signals, in ns.
+    WallHandlerNs => "agent.wall_handler_ns",
     /// Samples of waits for a lock handed to the drain thread.
     LockTaken => "lock.samples",
     /// Samples of waits for a lock lost because their queue was full.
@@ -345,6 +389,18 @@ impl Default for Counters {
 /// The counters of this process.
 #[cfg(not(loom))]
 pub static COUNTERS: Counters = Counters::new();
+
+/// What walks by the wall clock meet, under the names that it has for those by CPU time. In no profile: there each is
+/// in [`Counter::WallFailed`] or [`Counter::WallTruncated`], so that what is lost of CPU time is told by itself.
+#[cfg(not(loom))]
+pub static WALL_WALKS: Counters = Counters::new();
+
+/// The sum so far of what walks of either kind have met.
+#[cfg(not(loom))]
+#[must_use]
+pub fn of_all_walks(counter: Counter) -> u64 {
+    COUNTERS.get(counter) + WALL_WALKS.get(counter)
+}
 
 #[cfg(all(test, not(loom)))]
 mod tests {

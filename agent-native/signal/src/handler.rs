@@ -1,4 +1,4 @@
-//! The entry point: one timer signal becomes one sample, or one counted loss.
+//! The entry point: one signal of a timer, or of the wall engine, becomes one sample, or one counted loss.
 //!
 //! Calls made from here: `clock_gettime`, `gettid`, `ioctl` and AsyncGetCallTrace. The first three are
 //! async-signal-safe (signal-safety(7); `gettid` and `ioctl` are bare system calls), the last is made for it.
@@ -6,12 +6,12 @@
 use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::block::Block;
+use crate::block::{Block, Imprint};
 use crate::clock::clock_ns;
 use crate::complete::complete;
 use crate::context_table::Lookup;
 use crate::cookie::Cookie;
-use crate::counters::Counter;
+use crate::counters::{Counter, Counters, WALL_WALKS};
 use crate::epilogue;
 use crate::fault;
 use crate::gate::Mode;
@@ -22,26 +22,66 @@ use crate::registers::Registers;
 use crate::ring::PushError;
 use crate::sample::{self, Flags, Head};
 use crate::scratch::{Claim, DEPTH};
-use crate::shared::{self, Shared, Source};
+use crate::shared::{self, Shared};
 use crate::stubs;
-use crate::tag::JavaThreadId;
 use crate::truncation::Truncation;
+use crate::visit::{self, Stand};
 use crate::walk::{CallFrame, CallTrace, Failure};
 
-/// `siginfo_t` of a POSIX timer: the kernel's `include/uapi/asm-generic/siginfo.h`, member `_timer`.
+/// `siginfo_t` of a POSIX timer: the kernel's `include/uapi/asm-generic/siginfo.h`, member `_timer`; and of the wall
+/// engine, which has its value at the same place (member `_rt`).
 #[repr(C)]
 pub struct TimerInfo {
     /// Signal number.
     pub signo: c_int,
     errno: c_int,
-    /// `SI_TIMER` for a timer's signal.
+    /// `SI_TIMER` for a timer's signal, [`visit::CODE`] for the engine's.
     pub code: c_int,
     pad: c_int,
     timer_id: c_int,
-    /// Expiries merged into this signal.
+    /// Expiries merged into this signal; of a visit 1 where the thread was on no CPU.
     pub overrun: c_int,
-    /// What the timer was made with.
+    /// What the timer was made with, or the engine has sent: a [`Cookie`].
     pub value: u64,
+}
+
+impl TimerInfo {
+    /// What the engine sends: the kernel wants the rest of a `siginfo_t` behind it to be zero.
+    #[must_use]
+    pub const fn of_visit(signal: c_int, cookie: Cookie, is_off_cpu: bool) -> Self {
+        Self {
+            signo: signal,
+            errno: 0,
+            code: visit::CODE,
+            pad: 0,
+            timer_id: 0,
+            overrun: is_off_cpu as c_int,
+            value: cookie.to_bits(),
+        }
+    }
+}
+
+/// What a signal was sent for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// CPU time, by a timer or a perf event.
+    Timer,
+    /// A visit of the wall engine, and whether the thread was on no CPU then.
+    Visit { is_off_cpu: bool },
+}
+
+impl Cause {
+    /// Where is counted what a walk meets.
+    fn walks(self, shared: &Shared) -> &'static Counters {
+        match self {
+            Self::Timer => shared.counters,
+            Self::Visit { .. } => &WALL_WALKS,
+        }
+    }
+
+    fn is_visit(self) -> bool {
+        self != Self::Timer
+    }
 }
 
 const _: () = assert!(
@@ -112,23 +152,30 @@ pub unsafe extern "C" fn on_signal(
         // SAFETY: the kernel passes a whole `siginfo_t`; `TimerInfo` is its prefix by the asserts above, and
         // `code` is read before anything that only a timer fills in.
         let timer = unsafe { &*info.cast::<TimerInfo>() };
-        if timer.code == libc::SI_TIMER
-            && let Some(cookie) = Cookie::from_bits(timer.value)
-        {
-            ours = true;
-            // SAFETY: `context` is the kernel's, for this very interruption.
-            unsafe { on_timer(shared, cookie, timer.overrun, context) };
-        // SAFETY: as above.
-        } else if let Some(descriptor) = descriptor_of(unsafe { &*info }) {
-            let owner = perf::EVENTS.owner(descriptor);
-            ours = owner != Owner::Foreign;
-            if ours {
-                // SAFETY: as above.
-                unsafe { on_perf(shared, descriptor, owner, context) };
-            }
+        ours = true;
+        match timer.code {
+            libc::SI_TIMER | visit::CODE => match Cookie::from_bits(timer.value) {
+                Some(cookie) if timer.code == visit::CODE => {
+                    // SAFETY: `context` is the kernel's, for this very interruption.
+                    unsafe { on_visit(shared, cookie, timer.overrun != 0, context) };
+                }
+                Some(cookie) => {
+                    // SAFETY: as above.
+                    unsafe { on_timer(shared, cookie, timer.overrun, context) };
+                }
+                None => ours = false,
+            },
+            // SAFETY: as above.
+            _ => match descriptor_of(unsafe { &*info }).map(|of| (of, perf::EVENTS.owner(of))) {
+                None | Some((_, Owner::Foreign)) => ours = false,
+                Some((descriptor, owner)) => {
+                    // SAFETY: as above.
+                    unsafe { on_perf(shared, descriptor, owner, context) };
+                }
+            },
         }
         if !ours {
-            // Not of ours, so in no book: it need not enter.
+            // In none of the books, so it need not enter.
             shared.counters.add(Counter::SignalsForeign, 1);
         }
     }
@@ -283,10 +330,21 @@ unsafe fn sample_or_drop(
     let started = now_ns();
     if block.begin_walk() {
         // SAFETY: `block` is the calling thread's own block, so what it says of its JavaThread holds.
-        unsafe { take_sample(shared, block, os_thread, cookie, seen, started, context) };
+        unsafe {
+            take_sample(
+                shared,
+                Cause::Timer,
+                block,
+                os_thread,
+                cookie,
+                seen,
+                started,
+                context,
+            );
+        };
         if let Some(unseen) = periods.checked_sub(seen).filter(|unseen| *unseen > 0) {
             let mut head = Head::new(started, cookie, unseen);
-            fail(shared, &mut head, Failure::IN_KERNEL);
+            let _counted = fail(shared, &mut head, Failure::IN_KERNEL);
         }
         block.end_walk();
     } else {
@@ -300,9 +358,59 @@ unsafe fn sample_or_drop(
 }
 
 /// # Safety
+/// As for `on_timer`.
+unsafe fn on_visit(shared: &Shared, cookie: Cookie, is_off_cpu: bool, context: *mut c_void) {
+    let counters = shared.counters;
+    // As in `on_timer`: each way to the end counts one loss or sample for one signal.
+    let inside = shared.gate.enter();
+    if inside.mode() == Mode::Closed {
+        counters.add(Counter::WallLate, 1);
+        return;
+    }
+    counters.add(Counter::WallSignals, 1);
+    if inside.mode() == Mode::Disarmed {
+        counters.add(Counter::WallDisarmed, 1);
+        return;
+    }
+    let started = now_ns();
+    // SAFETY: `gettid` takes nothing and cannot fail.
+    let os_thread = unsafe { libc::gettid() }.cast_unsigned();
+    match block_of(shared, cookie, os_thread) {
+        Some(block) => {
+            let micros = block.account(started);
+            block.set_imprint(None);
+            if block.begin_walk() {
+                // SAFETY: `block` is the calling thread's own block, so what it says of its JavaThread holds.
+                unsafe {
+                    take_sample(
+                        shared,
+                        Cause::Visit { is_off_cpu },
+                        block,
+                        os_thread,
+                        cookie,
+                        micros,
+                        started,
+                        context,
+                    );
+                };
+                block.end_walk();
+            } else {
+                counters.add(Counter::WallNested, 1);
+            }
+            block.answer();
+        }
+        None => counters.add(Counter::WallStale, 1),
+    }
+    counters.add(Counter::WallHandlerNs, now_ns().saturating_sub(started));
+    drop(inside);
+}
+
+/// # Safety
 /// `block` is the calling OS thread's; `context` as for `on_timer`.
+#[expect(clippy::too_many_arguments, reason = "one caller for each cause")]
 unsafe fn take_sample(
     shared: &Shared,
+    cause: Cause,
     block: &Block,
     os_thread: u32,
     cookie: Cookie,
@@ -312,24 +420,36 @@ unsafe fn take_sample(
 ) {
     let mut head = Head::new(time_ns, cookie, periods);
     let env = block.jni_env();
-    if env == 0 {
-        head.flags = Flags::NATIVE;
-        push(shared, &head, &[]);
+    if env == 0 && cause.is_visit() {
+        shared.counters.add(Counter::WallStale, 1);
         return;
     }
-    let running = match shared.source() {
-        Source::None => JavaThreadId::NONE,
-        Source::Mount => block.running(),
-        // SAFETY: `jni_env` is not 0, so `java_thread` is this thread's live JavaThread (`Block::set_java`).
-        Source::OwnerId => unsafe { shared.owner_id(block.java_thread()) },
-    };
+    if env == 0 {
+        head.flags = Flags::NATIVE;
+        let _counted = push(shared, &head, &[]);
+        return;
+    }
+    // SAFETY: `jni_env` is not 0, and the block is the calling thread's.
+    let running = unsafe { shared.running(block) };
     match shared.contexts.lookup(running) {
         Lookup::Tag(tag) => head.tag = tag,
         Lookup::Empty => {}
-        Lookup::Busy => shared.counters.add(Counter::TagBusy, 1),
+        Lookup::Busy if cause == Cause::Timer => shared.counters.add(Counter::TagBusy, 1),
+        Lookup::Busy => shared.counters.add(Counter::WallBusy, 1),
     }
+    if let Cause::Visit { is_off_cpu } = cause {
+        head.flags = Flags::WALL;
+        if is_off_cpu {
+            head.flags = head.flags.and(Flags::OFF_CPU);
+        }
+        if head.tag.is_empty() && !shared.visits.are_of_all() {
+            shared.counters.add(Counter::WallNoContext, 1);
+            return;
+        }
+    }
+    let walks = cause.walks(shared);
     let Some(mut claim) = shared.scratch.claim(cookie.block.0 as usize) else {
-        fail(shared, &mut head, Failure::NO_BUFFER);
+        let _counted = fail(shared, &mut head, Failure::NO_BUFFER);
         return;
     };
     let recovery = claim.recovery();
@@ -341,10 +461,27 @@ unsafe fn take_sample(
     };
     // SAFETY: `context` is the interruption's.
     if unsafe { fault::are_blocked(context) } {
-        fail(shared, &mut head, Failure::FAULTS_BLOCKED);
+        let _counted = fail(shared, &mut head, Failure::FAULTS_BLOCKED);
         return;
     }
     let is_contained = shared.is_contained();
+    let stand = if cause.is_visit() && is_contained {
+        // SAFETY: this thread's live JavaThread, as `env` is not 0; `context` is the interruption's, faults are
+        // contained, this thread's walk has not begun.
+        unsafe {
+            let end = shared.visits.stack_end(block.java_thread());
+            let stand = visit::stand(recovery, os_thread, context, end);
+            if stand.is_some() {
+                head.flags = head.flags.and(Flags::WAITING);
+                if shared.visits.enters(block.java_thread()) != Some(false) {
+                    head.flags = head.flags.and(Flags::ENTERING);
+                }
+            }
+            stand
+        }
+    } else {
+        None
+    };
     let taken_down = if is_contained {
         // SAFETY: `context` is the interruption's, faults are contained, this thread's walk has not begun.
         unsafe { epilogue::put_up(recovery, os_thread, context) }
@@ -372,29 +509,26 @@ unsafe fn take_sample(
     // room for DEPTH; `from` is the interruption's context.
     let whole =
         unsafe { recovery.walk(os_thread, shared.walker, &raw mut trace, DEPTH as i32, from) };
-    shared
-        .counters
-        .walk
-        .add(now_ns().saturating_sub(walk_began));
+    walks.walk.add(now_ns().saturating_sub(walk_began));
     if let Some(registers) = taken_down {
-        shared.counters.add(Counter::EpiloguesWalked, 1);
+        walks.add(Counter::EpiloguesWalked, 1);
         // SAFETY: as above; the walk has ended.
         unsafe { registers.put(context) };
     }
     if !whole {
-        fail(shared, &mut head, Failure::FAULTED);
+        let _counted = fail(shared, &mut head, Failure::FAULTED);
         return;
     }
     let mut stub = None;
     if trace.frames_found == Failure::UNKNOWN_JAVA.0 && is_contained {
         // SAFETY: as for the walk above, which has ended.
-        stub = unsafe { walk_from_caller(shared, &claim, os_thread, &mut trace, context) };
+        stub = unsafe { walk_from_caller(shared, walks, &claim, os_thread, &mut trace, context) };
     }
     match usize::try_from(trace.frames_found) {
         Ok(found) if found > 0 && is_lost && stub.is_none() => {
-            shared.counters.add(Counter::TruncatedMisread, 1);
+            walks.add(Counter::TruncatedMisread, 1);
             head.truncation = Some(Truncation::Misread);
-            push(shared, &head, &[]);
+            let _counted = push(shared, &head, &[]);
         }
         Ok(found) if found > 0 => {
             // SAFETY: this thread's live JavaThread, as `env` is not 0; the walk above has ended. Trust in
@@ -402,7 +536,7 @@ unsafe fn take_sample(
             let stack = unsafe {
                 complete(
                     &shared.frozen,
-                    shared.counters,
+                    walks,
                     &mut claim,
                     os_thread,
                     block.java_thread(),
@@ -410,22 +544,44 @@ unsafe fn take_sample(
                     found.min(DEPTH),
                 )
             };
-            // SAFETY: `context` is the interruption's.
-            let now = unsafe { Registers::of(context) };
-            let leaf = stub.or_else(|| shared.code_cache.leaf(now?.pc));
+            // Where a thread waits its Java frames tell, by which the states of waits are told.
+            let leaf = stub.or_else(|| {
+                // SAFETY: `context` is the interruption's.
+                let now = unsafe { Registers::of(context) };
+                shared
+                    .code_cache
+                    .leaf(now?.pc)
+                    .filter(|_| !cause.is_visit())
+            });
             // One frame more than there is room for.
             if stack.is_cut || (leaf.is_some() && stack.frames == DEPTH) {
-                head.flags = Flags::CUT;
-                shared.counters.add(Counter::TruncatedDepth, 1);
+                head.flags = head.flags.and(Flags::CUT);
+                walks.add(Counter::TruncatedDepth, 1);
             }
             head.truncation = stack.truncation;
+            // What of it is in the heap has left no trace on the stack.
+            let is_whole = stack.truncation.is_none() && !stack.is_mended;
+            let imprint = imprint(&mut head, stand.filter(|_| is_whole));
             let frames = match leaf {
                 Some(leaf) => lead_with(leaf, claim.frames_mut(), stack.frames),
                 None => claim.frames_mut().get(..stack.frames).unwrap_or_default(),
             };
-            push(shared, &head, frames);
+            if push(shared, &head, frames) {
+                block.set_imprint(imprint);
+            }
         }
-        _ => fail(shared, &mut head, Failure(trace.frames_found)),
+        _ => {
+            let failure = Failure(trace.frames_found);
+            let imprint = imprint(&mut head, stand.filter(|_| !failure.is_passing()));
+            let may_tell = running == block.own_thread() || shared.visits.are_pinned();
+            let wait = Some(block)
+                .filter(|_| head.flags.has(Flags::ENTERING) && may_tell)
+                .and_then(Block::want_stack)
+                .map(CallFrame::wait);
+            if fail_with(shared, &mut head, failure, wait.as_slice()) {
+                block.set_imprint(imprint);
+            }
+        }
     }
 }
 
@@ -445,12 +601,26 @@ unsafe fn is_lost(
     })
 }
 
+/// The imprint of a thread that stands so, if one can be taken; the sample says then that there is one.
+fn imprint(head: &mut Head, stand: Option<Stand>) -> Option<Imprint> {
+    let stand = stand?;
+    let (length, digest) = stand.stack?;
+    head.flags = head.flags.and(Flags::STANDS);
+    Some(Imprint {
+        sample_ns: head.time_ns,
+        sp: stand.sp,
+        length,
+        digest,
+    })
+}
+
 /// Walks again where a stub was interrupted, from its caller; `trace` is left as it was where that fails.
 ///
 /// # Safety
 /// As for a walk under the guard of `claim`; `trace` is one with room for [`DEPTH`] frames.
 unsafe fn walk_from_caller(
     shared: &Shared,
+    walks: &Counters,
     claim: &Claim<'_>,
     os_thread: u32,
     trace: &mut CallTrace,
@@ -459,7 +629,7 @@ unsafe fn walk_from_caller(
     let recovery = claim.recovery();
     // SAFETY: the caller's.
     let (stub, registers) =
-        unsafe { stubs::step_out(&shared.stubs, recovery, os_thread, context, shared.counters) }?;
+        unsafe { stubs::step_out(&shared.stubs, recovery, os_thread, context, walks) }?;
     // SAFETY: the caller's.
     if unsafe { is_lost(shared, recovery, os_thread, context) } {
         // SAFETY: the caller's; no walk is under way.
@@ -482,7 +652,7 @@ unsafe fn walk_from_caller(
     if !whole || again.frames_found <= 0 {
         return None;
     }
-    shared.counters.add(Counter::StubsWalked, 1);
+    walks.add(Counter::StubsWalked, 1);
     trace.frames_found = again.frames_found;
     Some(stub)
 }
@@ -497,17 +667,33 @@ fn lead_with(leaf: CallFrame, frames: &mut [CallFrame; DEPTH], count: usize) -> 
     frames.get(..=kept).unwrap_or_default()
 }
 
-fn fail(shared: &Shared, head: &mut Head, failure: Failure) {
-    head.flags = Flags::FAILED;
-    head.failure = failure;
-    shared.counters.add(failure.counter(), 1);
-    push(shared, head, &[]);
+fn fail(shared: &Shared, head: &mut Head, failure: Failure) -> bool {
+    fail_with(shared, head, failure, &[])
 }
 
-fn push(shared: &Shared, head: &Head, frames: &[CallFrame]) {
+/// With the number of the thread's wait, where it enters a monitor.
+fn fail_with(shared: &Shared, head: &mut Head, failure: Failure, wait: &[CallFrame]) -> bool {
+    head.flags = head.flags.and(Flags::FAILED);
+    head.failure = failure;
+    if head.flags.has(Flags::WALL) {
+        WALL_WALKS.add(failure.counter(), 1);
+        shared.counters.add(Counter::WallFailed, 1);
+    } else {
+        shared.counters.add(failure.counter(), 1);
+    }
+    push(shared, head, wait)
+}
+
+/// Hands the sample on; `false` where it is lost, which is counted.
+fn push(shared: &Shared, head: &Head, frames: &[CallFrame]) -> bool {
+    let is_wall = head.flags.has(Flags::WALL);
     let counter = match shared.ring.push(sample::words(frames.len()), |writer| {
         sample::write(writer, head, frames);
     }) {
+        Ok(()) if is_wall => {
+            shared.counters.add(Counter::WallTaken, 1);
+            return true;
+        }
         Ok(()) => {
             let kind = if head.flags.has(Flags::NATIVE) {
                 Counter::SamplesNative
@@ -518,12 +704,16 @@ fn push(shared: &Shared, head: &Head, frames: &[CallFrame]) {
             };
             shared.counters.add(Counter::SamplesTaken, 1);
             shared.counters.add(kind, 1);
-            return;
+            return true;
         }
+        Err(PushError::Full) if is_wall => Counter::WallRingFull,
+        Err(PushError::Contended) if is_wall => Counter::WallRingContended,
         Err(PushError::Full) => Counter::DroppedRingFull,
         Err(PushError::Contended) => Counter::DroppedRingContended,
     };
-    shared.counters.add(counter, u64::from(head.periods));
+    let lost = if is_wall { 1 } else { u64::from(head.periods) };
+    shared.counters.add(counter, lost);
+    false
 }
 
 /// ns of CLOCK_MONOTONIC: the clock in which spans end as well, so both can be compared.

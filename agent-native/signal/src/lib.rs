@@ -10,6 +10,7 @@
 //! | [`handler`] | the entry point: one timer signal becomes one sample, or one counted loss |
 //! | [`walk`] | the AsyncGetCallTrace ABI |
 //! | [`guard`], [`fault`] | a walk that a fault cannot end the process with |
+//! | [`visit`] | a signal of the wall engine, and whether the thread that it meets waits |
 //! | [`registers`] | what a walk begins with |
 //! | [`epilogue`] | a method that has taken its frame down already |
 //! | [`code_cache`] | which code is native |
@@ -103,5 +104,7 @@ pub mod stubs;
 pub mod tag;
 #[cfg(not(loom))]
 pub mod truncation;
+#[cfg(not(loom))]
+pub mod visit;
 #[cfg(not(loom))]
 pub mod walk;

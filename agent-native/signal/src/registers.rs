@@ -34,6 +34,18 @@ impl Registers {
         })
     }
 
+    /// What is in `rax`: the result of a system call, where one has just ended.
+    ///
+    /// # Safety
+    /// As for [`Registers::of`].
+    #[must_use]
+    pub unsafe fn result(context: *mut c_void) -> Option<i64> {
+        // SAFETY: by the contract above.
+        let context = unsafe { context.cast::<libc::ucontext_t>().as_ref() }?;
+        let registers = &context.uc_mcontext.gregs;
+        registers.get(libc::REG_RAX as usize).copied()
+    }
+
     /// Puts these into `context`. Walks are given a changed context in place, not a copy: it would be the largest
     /// thing on a stack that may be small. Whoever changes it puts back what was there.
     ///
@@ -62,6 +74,13 @@ impl Registers {
     /// None is needed: they are not known on this architecture.
     #[must_use]
     pub unsafe fn of(_context: *mut c_void) -> Option<Self> {
+        None
+    }
+
+    /// # Safety
+    /// None is needed: it is not known on this architecture.
+    #[must_use]
+    pub unsafe fn result(_context: *mut c_void) -> Option<i64> {
         None
     }
 

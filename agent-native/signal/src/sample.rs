@@ -7,7 +7,7 @@
 //! | 2 | periods it stands for (low 32) and flags (high 32) |
 //! | 3 | walk failure: code in the low 32 bits, where the flag says so; truncation (high 32), 0 for none |
 //! | 4–7 | tag: trace hi, trace lo, span, root; zeros for none |
-//! | 8… | frames, leaf first: bci, method |
+//! | 8… | frames, leaf first: bci, method; of a failed walk none, or the number of a wait |
 
 use crate::cookie::{BlockIndex, Cookie, Generation};
 use crate::ring::Writer;
@@ -31,11 +31,28 @@ impl Flags {
     pub const FAILED: Self = Self(2);
     /// The stack was cut at the greatest depth.
     pub const CUT: Self = Self(4);
+    /// Taken at a visit of the wall engine, and not for CPU time. `periods` are then the µs that it stands for.
+    pub const WALL: Self = Self(1 << 4);
+    /// The thread waited, in a system call. Only with `WALL`, as what follows.
+    pub const WAITING: Self = Self(1 << 5);
+    /// It waited to enter a monitor, or this JVM does not tell whether it did.
+    pub const ENTERING: Self = Self(1 << 6);
+    /// It left an imprint: the sample may be repeated.
+    pub const STANDS: Self = Self(1 << 7);
+    /// It was on no CPU when it was visited. Without `WAITING` it had nothing to wait for any more but a CPU, or was in
+    /// a wait that no signal ends, of a disk for one.
+    pub const OFF_CPU: Self = Self(1 << 8);
 
     /// Whether any bit of `other` is set here.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// These and those of `other`.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 }
 
@@ -48,7 +65,7 @@ pub struct Head {
     pub block: BlockIndex,
     /// The thread's life of the block.
     pub generation: Generation,
-    /// Periods it stands for: overruns + 1.
+    /// Timer periods it stands for: overruns + 1. With [`Flags::WALL`] µs.
     pub periods: u32,
     /// See [`Flags`].
     pub flags: Flags,

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use crate::block::Block;
 use crate::blocks::Blocks;
 use crate::code_cache::CodeCache;
 use crate::context_table::ContextTable;
@@ -12,6 +13,7 @@ use crate::ring::Ring;
 use crate::scratch::Scratch;
 use crate::stubs::Stubs;
 use crate::tag::JavaThreadId;
+use crate::visit::Visits;
 use crate::walk::AsyncGetCallTrace;
 
 /// Who tells which Java thread runs on an OS thread.
@@ -50,6 +52,8 @@ pub struct Shared {
     pub code_cache: CodeCache,
     /// Where handlers come in.
     pub gate: Gate,
+    /// The wall engine's.
+    pub visits: Visits,
     /// Pair: Release in `set_source`, Acquire in `source`.
     source: AtomicU32,
     /// 1 while a fault of the handler's own reads is contained. Relaxed: nothing is published through it.
@@ -82,6 +86,7 @@ impl Shared {
             stubs: Stubs::new(),
             code_cache: CodeCache::new(),
             gate: Gate::new(),
+            visits: Visits::new(),
             source: AtomicU32::new(Source::None as u32),
             contained: AtomicU32::new(0),
         }
@@ -114,17 +119,32 @@ impl Shared {
             .store(u32::from(is_contained), Ordering::Relaxed);
     }
 
+    /// Which Java thread runs on the OS thread of `block`.
+    ///
+    /// # Safety
+    /// `Block::jni_env` is not 0, and the thread does not end meanwhile: either it is the calling one, or it is kept
+    /// from its `Block::clear_java`.
+    #[must_use]
+    pub unsafe fn running(&self, block: &Block) -> JavaThreadId {
+        match self.source() {
+            Source::None => JavaThreadId::NONE,
+            Source::Mount => block.running(),
+            // SAFETY: the thread's JavaThread is live (`Block::set_java`).
+            Source::OwnerId => unsafe { self.owner_id(block.java_thread()) },
+        }
+    }
+
     /// Thread id in force on the thread whose `JavaThread` lies at `java_thread`, by its own field.
     ///
     /// # Safety
-    /// `java_thread` is the live `JavaThread` of the calling OS thread, and `owner_id_offset` is right for
-    /// this JVM (VMStructs entry `JavaThread::_monitor_owner_id`).
+    /// `java_thread` is a live `JavaThread`, and `owner_id_offset` is right for this JVM (VMStructs entry
+    /// `JavaThread::_monitor_owner_id`).
     #[must_use]
     pub unsafe fn owner_id(&self, java_thread: u64) -> JavaThreadId {
         let field = (java_thread as usize).wrapping_add(self.owner_id_offset) as *const i64;
         // SAFETY: by the contract above the field lies inside a live object; it is an aligned int64 that
-        // only this OS thread writes (`JavaThread::set_monitor_owner_id` at mount and unmount). Volatile,
-        // since the interrupted code may be about to change it.
+        // only its own OS thread writes (`JavaThread::set_monitor_owner_id` at mount and unmount). Volatile,
+        // since that may be about to change it.
         JavaThreadId(unsafe { field.read_volatile() })
     }
 }

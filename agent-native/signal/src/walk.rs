@@ -55,6 +55,15 @@ impl CallFrame {
         }
     }
 
+    /// No frame: the number of a wait for a monitor, in the sample of a failed walk.
+    #[must_use]
+    pub const fn wait(number: u64) -> Self {
+        Self {
+            bci: 0,
+            method: number,
+        }
+    }
+
     /// Where the stub begins that this frame stands for; `None` for a frame of a method.
     #[must_use]
     pub const fn as_stub(self) -> Option<u64> {
@@ -102,8 +111,18 @@ impl Failure {
     /// The time went by in the kernel, where no signal came.
     pub const IN_KERNEL: Self = Self(-103);
 
+    /// AsyncGetCallTrace's `ticks_GC_active`: a collection had stopped the world.
+    pub const GC_ACTIVE: Self = Self(-2);
+
     /// AsyncGetCallTrace's `ticks_unknown_Java`: the thread was in Java code, in a frame it does not know.
     pub const UNKNOWN_JAVA: Self = Self(-5);
+
+    /// Whether the next walk of the same stack may have another answer: a collection, a deoptimisation or a stop was
+    /// going on.
+    #[must_use]
+    pub const fn is_passing(self) -> bool {
+        matches!(self.0, -2 | -9 | -10 | -100)
+    }
 
     /// The counter of this failure.
     #[must_use]

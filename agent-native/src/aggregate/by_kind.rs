@@ -51,6 +51,7 @@ mod tests {
                 (Kind::Alloc, "alloc"),
                 (Kind::Live, "live"),
                 (Kind::Blocked, "changed"),
+                (Kind::Wall, "wall"),
                 (Kind::Lock, "lock"),
                 (Kind::LockOwner, "lock_owner")
             ]

@@ -82,6 +82,20 @@ pub fn of_event(
     finish(end, None, sample.head.is_cut, symbolizer, into)
 }
 
+/// As [`of_event`], of a stack alone.
+pub fn of_stack(
+    frames: impl Iterator<Item = CallFrame>,
+    time_ns: u64,
+    is_cut: bool,
+    symbolizer: &mut Symbolizer,
+    source: &impl MethodSource,
+    into: &mut Vec<Location>,
+) {
+    into.clear();
+    let end = append(frames, time_ns, symbolizer, source, into);
+    let _counted_elsewhere = finish(end, None, is_cut, symbolizer, into);
+}
+
 fn plain(function: Arc<Function>) -> Location {
     Location { function, line: 0 }
 }

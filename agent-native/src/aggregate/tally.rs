@@ -66,6 +66,15 @@ impl Tally {
                 span_unknown: Counter::BlockedSpanUnknown,
                 cut: Counter::BlockedCut,
             },
+            Kind::Wall => Self {
+                taken: Counter::WallTaken,
+                queue_full: Counter::WallRingFull,
+                store_full: Counter::WallStoreFull,
+                stopped: Counter::WallStopped,
+                span_ended: Counter::WallSpanEnded,
+                span_unknown: Counter::WallSpanUnknown,
+                cut: Counter::WallCut,
+            },
             Kind::Lock => Self {
                 taken: Counter::LockTaken,
                 queue_full: Counter::LockQueueFull,

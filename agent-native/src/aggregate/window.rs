@@ -40,7 +40,12 @@ impl Bounds {
     pub const fn of(kind: Kind) -> Self {
         match kind {
             Kind::Cpu => Self::DEFAULT,
-            Kind::Alloc | Kind::Live | Kind::Blocked | Kind::Lock | Kind::LockOwner => Self {
+            Kind::Alloc
+            | Kind::Live
+            | Kind::Blocked
+            | Kind::Wall
+            | Kind::Lock
+            | Kind::LockOwner => Self {
                 stack_words: Self::DEFAULT.stack_words / 2,
                 locations: Self::DEFAULT.locations / 2,
                 entries: Self::DEFAULT.entries / 2,
@@ -69,6 +74,10 @@ struct Key {
     tag: Tag,
     state: Option<&'static str>,
 }
+
+/// Where samples of one stack, thread, tag and state are summed; in the window that gave it alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Place(Key);
 
 /// One sum, as it is handed out.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +132,36 @@ impl Window {
         }
     }
 
-    /// Adds a sample. `tag` is empty for none; `state` is the text of the label that the kind has.
+    /// Where such a sample is summed; `None` where there is no room. `tag` is empty for none; `state` is the text of
+    /// the label that the kind has.
+    pub fn place(
+        &mut self,
+        stack: &[Location],
+        thread: &Arc<str>,
+        tag: Tag,
+        state: Option<&'static str>,
+    ) -> Option<Place> {
+        let thread = self.thread(thread);
+        let key = self.stack(stack).map(|stack| Key {
+            stack,
+            thread,
+            tag,
+            state,
+        })?;
+        let has_room = self.sums.len() < self.bounds.entries;
+        (has_room || self.sums.contains_key(&key)).then(|| {
+            self.sums.entry(key).or_default();
+            Place(key)
+        })
+    }
+
+    /// Adds a sample there.
+    pub fn add_at(&mut self, place: Place, weight: Weight) {
+        *self.sums.entry(place.0).or_default() += weight;
+        self.samples += 1;
+    }
+
+    /// Adds a sample: see [`Window::place`].
     pub fn add(
         &mut self,
         stack: &[Location],
@@ -132,26 +170,14 @@ impl Window {
         state: Option<&'static str>,
         weight: Weight,
     ) -> Kept {
+        if let Some(place) = self.place(stack, thread, tag, state) {
+            self.add_at(place, weight);
+            return Kept::Whole;
+        }
         let thread = self.thread(thread);
-        let key = self.stack(stack).map(|stack| Key {
-            stack,
-            thread,
-            tag,
-            state,
-        });
-        let room = self.sums.len() < self.bounds.entries;
-        let (sum, kept) = match key {
-            Some(key) if room || self.sums.contains_key(&key) => {
-                (self.sums.entry(key).or_default(), Kept::Whole)
-            }
-            _ => {
-                let folded = self.folded.entry((thread, state));
-                (folded.or_default(), Kept::Folded)
-            }
-        };
-        *sum += weight;
+        *self.folded.entry((thread, state)).or_default() += weight;
         self.samples += 1;
-        kept
+        Kept::Folded
     }
 
     fn thread(&mut self, label: &Arc<str>) -> ThreadLabelId {

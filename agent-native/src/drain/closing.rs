@@ -25,6 +25,7 @@ use crate::jvm::shim;
 use crate::log;
 use crate::session::Session;
 use crate::threads::timer::process_cpu_ns;
+use crate::wall::Wall;
 
 /// Open roots whose name is asked of the shim, a window.
 const ASKED: usize = 1_000;
@@ -65,7 +66,7 @@ impl Closing {
             named_unix_ns: 0,
             start_ns: now_ns(),
             process_cpu_ns: process_cpu_ns(),
-            agent_cpu_ns: thread_cpu_ns(),
+            agent_cpu_ns: thread_cpu_ns() + session.wall.as_ref().map_or(0, Wall::cpu_ns),
             failing: false,
         }
     }
@@ -162,9 +163,12 @@ impl Closing {
         for (kind, window) in late.iter() {
             let lost = match kind {
                 Kind::Cpu => window.whole().amount as u64,
-                Kind::Alloc | Kind::Live | Kind::Blocked | Kind::Lock | Kind::LockOwner => {
-                    window.samples()
-                }
+                Kind::Alloc
+                | Kind::Live
+                | Kind::Blocked
+                | Kind::Wall
+                | Kind::Lock
+                | Kind::LockOwner => window.samples(),
             };
             self.counters.add(Tally::of(kind).stopped, lost);
         }

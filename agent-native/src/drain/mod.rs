@@ -36,6 +36,7 @@ use ending::Next;
 pub use ending::{Ending, Order};
 use leftovers::Leftovers;
 use recorder::Recorder;
+use recorder::visits::Books;
 
 /// Between two looks at the ring.
 const POLL: Duration = Duration::from_millis(50);
@@ -97,14 +98,26 @@ fn pause(session: &Session, jni: Jni) -> Next {
 }
 
 fn recorder(session: &'static Session) -> Recorder {
-    Recorder::new(
+    let recorder = Recorder::new(
         session.shared,
         &session.registry,
         &session.events,
         &session.event_samples,
         &session.redefinitions,
         session.options.followed(),
-    )
+    );
+    match &session.wall {
+        Some(wall) => {
+            let is_on = |kind| session.options.period(kind).is_some();
+            recorder.with_visits(Books::new(
+                is_on,
+                &wall.repeats,
+                &wall.entered,
+                &session.pauses,
+            ))
+        }
+        None => recorder,
+    }
 }
 
 fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment: Containment) {

@@ -7,9 +7,10 @@ use vtprof_profile::kind::Kind;
 use vtprof_signal::cookie::{BlockIndex, Generation};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::handler::now_ns;
-use vtprof_signal::sample;
+use vtprof_signal::sample::{self, Flags, Head};
 use vtprof_signal::shared::Shared;
 use vtprof_signal::tag::Tag;
+use vtprof_signal::walk::CallFrame;
 
 use crate::aggregate::by_kind::ByKind;
 use crate::aggregate::frames;
@@ -55,6 +56,8 @@ pub struct Recorder {
     pub ended: EndedSpans,
     /// Objects of allocations, where they are followed.
     pub followed: Option<Followed>,
+    /// What visits of the wall engine are booked with, where it runs.
+    visits: Option<visits::Books>,
     /// The sums.
     windows: ByKind<Window>,
     /// When the oldest sample in them was taken, ns of CLOCK_MONOTONIC; `u64::MAX` without one.
@@ -89,6 +92,7 @@ impl Recorder {
             names: RootNames::default(),
             ended: EndedSpans::new(ended::BOUND),
             followed: followed.map(|bound| Followed::new(bound, shared.counters)),
+            visits: None,
             windows: new_windows(),
             oldest_ns: u64::MAX,
             words: Vec::new(),
@@ -98,9 +102,17 @@ impl Recorder {
         }
     }
 
+    /// With the wall engine.
+    pub fn with_visits(mut self, books: visits::Books) -> Self {
+        self.visits = Some(books);
+        self
+    }
+
     /// Empties the ring, and the queues of samples of events.
     pub fn drain(&mut self, source: &(impl MethodSource + Objects)) {
         let resting = self.registry.begin_drain();
+        // Before the samples that they are of.
+        self.read_entered();
         // Of each kind as many as can have been there when this began, so that events that keep coming do not
         // hold the window up.
         let mut left = self.event_samples.capacity();
@@ -117,12 +129,15 @@ impl Recorder {
             for step in self.redefinitions.take() {
                 self.symbolizer.redefine(step, now_ns());
             }
+            self.read_repeats();
             self.book_batch(source);
             self.book_events(source);
             if !more {
                 break;
             }
         }
+        self.book_repeats(u64::MAX);
+        self.book_entered(source);
         self.registry.end_drain(resting);
         self.book.expire(now_ns());
         self.symbolizer.expire(now_ns());
@@ -204,34 +219,51 @@ impl Recorder {
     }
 
     fn book_batch(&mut self, source: &impl MethodSource) {
+        let (words, ends) = (
+            std::mem::take(&mut self.words),
+            std::mem::take(&mut self.ends),
+        );
         let mut start = 0;
-        for i in 0..self.ends.len() {
-            let end = self.ends[i];
-            let record = &self.words[start..end];
-            start = end;
+        for end in &ends {
+            let record = &words[start..*end];
+            start = *end;
             let Some((head, frames)) = sample::read(record) else {
                 continue;
             };
-            let tally = Tally::of(Kind::Cpu);
-            let tag = checked_tag(&self.book, self.counters, tally, head.tag, head.time_ns);
-            let thread = label(self.registry, head.block, head.generation);
-            let truncation = frames::locations(
-                &head,
-                frames,
-                &thread,
-                &mut self.symbolizer,
-                source,
-                &mut self.locations,
-            );
-            if let Some(reason) = truncation {
-                self.counters.add(reason.counter(), 1);
+            if head.flags.has(Flags::WALL) {
+                self.book_visit(&head, frames, source);
+            } else {
+                self.book_cpu(&head, frames, source);
             }
-            self.oldest_ns = self.oldest_ns.min(head.time_ns);
-            let weight = Weight::of_periods(head.periods);
-            let window = &mut self.windows[Kind::Cpu];
-            if window.add(&self.locations, &thread, tag, None, weight) == Kept::Folded {
-                self.counters.add(tally.store_full, u64::from(head.periods));
-            }
+        }
+        (self.words, self.ends) = (words, ends);
+    }
+
+    fn book_cpu(
+        &mut self,
+        head: &Head,
+        frames: impl Iterator<Item = CallFrame>,
+        source: &impl MethodSource,
+    ) {
+        let tally = Tally::of(Kind::Cpu);
+        let tag = checked_tag(&self.book, self.counters, tally, head.tag, head.time_ns);
+        let thread = label(self.registry, head.block, head.generation);
+        let truncation = frames::locations(
+            head,
+            frames,
+            &thread,
+            &mut self.symbolizer,
+            source,
+            &mut self.locations,
+        );
+        if let Some(reason) = truncation {
+            self.counters.add(reason.counter(), 1);
+        }
+        self.oldest_ns = self.oldest_ns.min(head.time_ns);
+        let weight = Weight::of_periods(head.periods);
+        let window = &mut self.windows[Kind::Cpu];
+        if window.add(&self.locations, &thread, tag, None, weight) == Kept::Folded {
+            self.counters.add(tally.store_full, u64::from(head.periods));
         }
     }
 
@@ -348,6 +380,7 @@ impl Recorder {
     /// Begins the next window of each kind and returns those that closed.
     pub fn next_windows(&mut self) -> ByKind<Window> {
         self.oldest_ns = u64::MAX;
+        self.end_visits();
         std::mem::replace(&mut self.windows, new_windows())
     }
 }
@@ -374,7 +407,7 @@ fn checked_tag(book: &SpanBook, counters: &Counters, tally: Tally, tag: Tag, tim
 fn state_of(kind: Kind, locations: &[frames::Location]) -> Option<&'static str> {
     match kind {
         Kind::Blocked => Some(State::of(locations).name()),
-        Kind::Cpu | Kind::Alloc | Kind::Live | Kind::Lock | Kind::LockOwner => None,
+        Kind::Cpu | Kind::Alloc | Kind::Live | Kind::Wall | Kind::Lock | Kind::LockOwner => None,
     }
 }
 
@@ -383,6 +416,8 @@ fn label(registry: &Registry, block: BlockIndex, generation: Generation) -> Arc<
         .label(block, generation)
         .unwrap_or_else(|| Arc::from(NO_LABEL))
 }
+
+pub mod visits;
 
 #[cfg(test)]
 pub(super) mod tests;

@@ -8,10 +8,12 @@
 //! | [`queue`] | how it gets from the thread that took it to the drain |
 //! | [`chance`] | which waits are sampled, and what each then stands for |
 //! | [`thinning`] | by which period, where there are many |
+//! | [`pauses`] | when the world stood still |
 //! | [`state`] | what a thread was blocked in, told from its stack |
 
 pub mod chance;
 pub mod object;
+pub mod pauses;
 pub mod queue;
 pub mod sample;
 pub mod state;

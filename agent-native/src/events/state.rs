@@ -1,4 +1,4 @@
-//! What a thread was blocked in, told from the frames at which it was parked.
+//! What a thread was blocked in, told from the frames at which it was parked or waits.
 //!
 //! In one table. The youngest frames are those of the machinery that parks; the first above them that is not of it
 //! decides, and if nobody knows that one, it is the application's own and the state is `other`. So nothing deeper
@@ -7,6 +7,10 @@
 //! A virtual thread that leaves its carrier does so in `VirtualThread.yieldContinuation`; without that frame
 //! (JDK 24+) it waited to enter a monitor, and its leaf is the method that enters. A class that another thread
 //! loads or initialises looks the same, and is waited for by a lock, too.
+//!
+//! An OS thread that waits ([`Standing`]) does so in a native method, whose name says it, or in the VM: to enter a
+//! monitor, which the VM tells, or because the world is stopped. One that waits for nothing but a CPU counts as in that
+//! wait until it is out of the native method, as a virtual thread does until it is mounted; else it is `runnable`.
 
 use crate::aggregate::frames::Location;
 
@@ -21,10 +25,23 @@ pub enum State {
     Sleep,
     /// A condition, a future, a queue, the end of another thread: something that another has to bring.
     Queue,
-    /// Nothing: the thread yielded, and waited for a carrier.
+    /// Nothing: the thread waited for a carrier or a CPU, having yielded or not.
     Runnable,
+    /// A collection that stopped the world.
+    Gc,
     /// Parked by code that the table does not know.
     Other,
+}
+
+/// What is known, beside its stack, of an OS thread that waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// Its leaf is a native method.
+    pub is_native: bool,
+    /// It enters a monitor.
+    pub enters: bool,
+    /// Nothing kept it but that it had no CPU.
+    pub is_ready: bool,
 }
 
 /// What a frame says of those above it.
@@ -56,6 +73,17 @@ const TABLE: &[(&str, Told)] = &[
     // An anonymous class with a number that changes.
     ("java.lang.System$", Told::Parks),
     ("java.util.concurrent.locks.LockSupport.", Told::Parks),
+    // An OS thread, be it one that carries a pinned virtual thread.
+    ("jdk.internal.misc.Unsafe.park", Told::Parks),
+    // `sleep` (JDK 17), `sleep0`, `sleepNanos0`.
+    ("java.lang.Thread.sleep", Told::Is(State::Sleep)),
+    ("java.lang.Thread.yield", Told::Is(State::Runnable)),
+    // Those of the older socket implementation, and name service.
+    ("java.net.", Told::Is(State::Io)),
+    ("java.io.", Told::Is(State::Io)),
+    ("sun.nio.fs.", Told::Is(State::Io)),
+    ("java.lang.ProcessImpl.", Told::Is(State::Queue)),
+    ("java.lang.ProcessHandleImpl.", Told::Is(State::Queue)),
     // Poller, NioSocketImpl, SocketChannelImpl, DatagramChannelImpl, …
     ("sun.nio.ch.", Told::Is(State::Io)),
     (WAITS, Told::Is(State::Queue)),
@@ -97,17 +125,41 @@ impl State {
             Self::Sleep => "sleep",
             Self::Queue => "queue",
             Self::Runnable => "runnable",
+            Self::Gc => "gc",
             Self::Other => "other",
         }
     }
 
     /// What a virtual thread with that stack, leaf first, was blocked in.
     pub fn of(stack: &[Location]) -> Self {
-        Self::told(stack.iter().map(|location| location.function.name.as_str()))
+        Self::told(names(stack), false)
     }
 
-    fn told<'a>(frames: impl Iterator<Item = &'a str>) -> Self {
-        let mut yields = false;
+    /// What an OS thread with that stack waits in; `in_pause` while the world was stopped for a collection.
+    pub fn of_standing(stack: &[Location], standing: Standing, in_pause: bool) -> Self {
+        Self::told_of_standing(names(stack), standing, in_pause)
+    }
+
+    fn told_of_standing<'a>(
+        frames: impl Iterator<Item = &'a str>,
+        standing: Standing,
+        in_pause: bool,
+    ) -> Self {
+        if standing.is_native {
+            Self::told(frames, true)
+        } else if standing.is_ready {
+            Self::Runnable
+        } else if in_pause {
+            Self::Gc
+        } else if standing.enters {
+            Self::Lock
+        } else {
+            Self::Other
+        }
+    }
+
+    /// `yields`: that the thread left its carrier, or waits in a native method, need not be told by a frame.
+    fn told<'a>(frames: impl Iterator<Item = &'a str>, mut yields: bool) -> Self {
         let mut acquires = false;
         for frame in frames {
             yields |= frame.starts_with(YIELDS);
@@ -132,6 +184,10 @@ impl State {
     }
 }
 
+fn names(stack: &[Location]) -> impl Iterator<Item = &str> {
+    stack.iter().map(|location| location.function.name.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +207,7 @@ mod tests {
     ];
 
     fn told(frames: &[&str]) -> State {
-        State::told(frames.iter().copied())
+        State::told(frames.iter().copied(), false)
     }
 
     /// Parked by whatever follows, on either JDK.
@@ -279,6 +335,109 @@ mod tests {
         }
         assert_eq!(told(&["[unknown method]"]), State::Other);
         assert_eq!(told(&[]), State::Other);
+    }
+
+    #[test]
+    fn a_thread_that_waits_in_a_native_method_is_told_by_it() {
+        const NATIVE: Standing = Standing {
+            is_native: true,
+            enters: false,
+            is_ready: false,
+        };
+        let of = |frames: &[&str]| {
+            let of = |is_ready, in_pause| {
+                let standing = Standing { is_ready, ..NATIVE };
+                State::told_of_standing(frames.iter().copied(), standing, in_pause)
+            };
+            let state = of(false, false);
+            assert_eq!([of(false, true), of(true, false)], [state; 2], "{frames:?}");
+            state
+        };
+        const PARK: &str = "jdk.internal.misc.Unsafe.park";
+        const SUPPORT: &str = "java.util.concurrent.locks.LockSupport.park";
+        const AQS: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire";
+        for (frames, state) in [
+            (
+                &[
+                    PARK,
+                    SUPPORT,
+                    AQS,
+                    "java.util.concurrent.locks.ReentrantLock.lock",
+                ][..],
+                State::Lock,
+            ),
+            (
+                &[PARK, SUPPORT, "java.util.concurrent.FutureTask.awaitDone"],
+                State::Queue,
+            ),
+            (&[PARK, SUPPORT, "com.acme.Shop.order"], State::Other),
+            // Pinned virtual threads.
+            (
+                &[
+                    PARK,
+                    "java.lang.VirtualThread.parkOnCarrierThread",
+                    "java.lang.VirtualThread.parkNanos",
+                    "java.lang.VirtualThread.sleepNanos",
+                    "java.lang.Thread.sleep",
+                ],
+                State::Sleep,
+            ),
+            (
+                &[
+                    PARK,
+                    "java.lang.VirtualThread.parkOnCarrierThread",
+                    "java.lang.VirtualThread.park",
+                    "java.lang.System$2.parkVirtualThread",
+                    "jdk.internal.misc.VirtualThreads.park",
+                    SUPPORT,
+                    "sun.nio.ch.Poller.poll",
+                ],
+                State::Io,
+            ),
+            (&["java.lang.Thread.sleep", "a.B.c"], State::Sleep),
+            (&["java.lang.Thread.sleepNanos0"], State::Sleep),
+            (
+                &["java.lang.Thread.yield0", "java.lang.Thread.yield"],
+                State::Runnable,
+            ),
+            (
+                &["java.lang.Object.wait", "java.lang.Object.wait"],
+                State::Queue,
+            ),
+            (&["java.lang.Object.wait0"], State::Queue),
+            (
+                &["sun.nio.ch.Net.poll", "sun.nio.ch.NioSocketImpl.park"],
+                State::Io,
+            ),
+            (&["java.net.Inet6AddressImpl.lookupAllHostAddr"], State::Io),
+            (&["java.io.FileInputStream.readBytes"], State::Io),
+            (&["java.lang.ProcessImpl.waitForProcessExit0"], State::Queue),
+            (&["com.acme.Native.call"], State::Other),
+        ] {
+            assert_eq!(of(frames), state, "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_waits_in_java_code_enters_a_monitor_or_the_world_is_stopped() {
+        for (enters, is_ready, in_pause, state) in [
+            (true, false, false, State::Lock),
+            (true, false, true, State::Gc),
+            (false, false, true, State::Gc),
+            (false, false, false, State::Other),
+            (false, true, false, State::Runnable),
+            (false, true, true, State::Runnable),
+        ] {
+            let standing = Standing {
+                is_native: false,
+                enters,
+                is_ready,
+            };
+            for leaf in ["sun.nio.ch.SocketChannelImpl.read", "[failed: gc_active]"] {
+                let told = State::told_of_standing([leaf].into_iter(), standing, in_pause);
+                assert_eq!(told, state, "{leaf}");
+            }
+        }
     }
 
     #[test]

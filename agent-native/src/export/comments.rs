@@ -30,7 +30,7 @@ pub struct WindowFacts {
     pub process_cpu_ns: u64,
     /// CPU time in samples, ns.
     pub sampled_cpu_ns: u64,
-    /// CPU time of the agent's own thread, ns.
+    /// CPU time of the agent's own threads, ns.
     pub agent_cpu_ns: u64,
     /// Its start by the monotonic clock, ns.
     pub start_monotonic_ns: u64,

@@ -13,7 +13,7 @@ use jni_sys::{JNIEnv, jclass, jobject};
 use super::bindings::jvmtiEnv;
 use super::jni::Jni;
 use super::jvmti::{Callbacks, Event, Jvmti, Result};
-use super::{allocations, contention, extension, identity, shim, stubs};
+use super::{allocations, collections, extension, identity, monitors, shim, stubs};
 use crate::log;
 use crate::session::{self, Session};
 use crate::start;
@@ -39,16 +39,24 @@ static CALLBACKS: Callbacks = Callbacks::none()
         stubs::on_generated as *const c_void,
     )
     .with(
+        Event::GarbageCollectionStart,
+        collections::on_start as *const c_void,
+    )
+    .with(
+        Event::GarbageCollectionFinish,
+        collections::on_finish as *const c_void,
+    )
+    .with(
         Event::SampledObjectAlloc,
         allocations::on_sampled as *const c_void,
     )
     .with(
         Event::MonitorContendedEnter,
-        contention::on_enter as *const c_void,
+        monitors::on_enter as *const c_void,
     )
     .with(
         Event::MonitorContendedEntered,
-        contention::on_entered as *const c_void,
+        monitors::on_entered as *const c_void,
     );
 
 /// Switches on what is needed from the start: the VM's phases, and classes, whose method ids
@@ -78,6 +86,18 @@ pub fn enable(jvmti: Jvmti, signals: bool) -> Result<()> {
 pub fn enable_live(session: &Session) -> Result<()> {
     session.jvmti.notify(Event::ThreadStart, true)?;
     session.jvmti.notify(Event::ThreadEnd, true)?;
+    if session.blocking.is_some()
+        && let Err(error) = collections::watch(session.jvmti)
+    {
+        // Without the capability for one, of which a line was said at start.
+        log::debug(&format!("collections are not told: {error}"));
+    }
+    if session.wall.is_some()
+        && let Err(error) = monitors::notify(session.jvmti, true)
+    {
+        // As above.
+        log::debug(&format!("entered monitors are not told: {error}"));
+    }
     if session.bound_virtual_threads {
         session.jvmti.notify(Event::VirtualThreadStart, true)?;
         session.jvmti.notify(Event::VirtualThreadEnd, true)?;

@@ -106,6 +106,17 @@ pub fn take_following(
     Ok(())
 }
 
+/// The stack of `thread`, which is the calling one, youngest first, and whether there was more. Needs 16 KiB of stack.
+///
+/// # Errors
+/// JVMTI's.
+pub fn own_frames(session: &Session, thread: jobject) -> Result<(Box<[CallFrame]>, bool)> {
+    let mut frames: [jvmtiFrameInfo; ASKED] = std::array::from_fn(|_| jvmtiFrameInfo::default());
+    let count = session.jvmti.own_stack(thread, &mut frames)?;
+    let kept = frames.get(..count.min(DEPTH)).unwrap_or_default();
+    Ok((kept.iter().map(frame).collect(), count > DEPTH))
+}
+
 /// JVMTI's bytecode index is -1 in a native method, and below 2¹⁶ elsewhere (JVM specification, 4.7.3).
 pub(super) fn frame(info: &jvmtiFrameInfo) -> CallFrame {
     CallFrame {

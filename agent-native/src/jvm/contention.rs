@@ -23,12 +23,12 @@ use vtprof_signal::gate::Mode;
 use vtprof_signal::handler::now_ns;
 use vtprof_signal::tag::JavaThreadId;
 
-use super::bindings::jvmtiEnv;
 use super::blocking;
 use super::callbacks::guarded;
 use super::capture;
 use super::jni::{self, Jni};
-use super::jvmti::{Capability, Event, Jvmti, Result};
+use super::jvmti::{Capability, Jvmti, Result};
+use super::monitors;
 use super::waiters::{Entered, Held, Wait, Waiters};
 use crate::events::chance;
 use crate::events::thinning::Thinning;
@@ -217,20 +217,16 @@ impl Contention {
                 wait.lock.release(jni);
             }
         }
-        for event in EVENTS {
-            if let Err(error) = session.jvmti.notify(event, true) {
-                log::warn(&format!("waits for monitors are not sampled: {error}"));
-            }
+        if let Err(error) = monitors::notify(session.jvmti, true) {
+            log::warn(&format!("waits for monitors are not sampled: {error}"));
         }
     }
 
     /// Monitors tell of no more waits. Callbacks that have begun may still hand on what they have.
-    pub fn end(&self, jvmti: Jvmti) {
-        for event in EVENTS {
-            if let Err(error) = jvmti.notify(event, false) {
-                // In the last phase, for one; nothing is taken all the same.
-                log::debug(&format!("an event of monitors stays on: {error}"));
-            }
+    pub fn end(&self, jvmti: Jvmti, others_are_told: bool) {
+        if !others_are_told && let Err(error) = monitors::notify(jvmti, false) {
+            // In the last phase, for one; nothing is taken all the same.
+            log::debug(&format!("the events of monitors stay on: {error}"));
         }
     }
 
@@ -305,9 +301,6 @@ impl Contention {
     }
 }
 
-/// Those that tell of waits for monitors.
-const EVENTS: [Event; 2] = [Event::MonitorContendedEnter, Event::MonitorContendedEntered];
-
 /// The calling thread begins to wait for `lock`.
 fn note(
     session: &Session,
@@ -360,12 +353,7 @@ fn listening(env: *mut JNIEnv, body: impl FnOnce(&'static Session, &'static Cont
 }
 
 /// The calling thread is about to wait for a monitor.
-pub extern "C" fn on_enter(
-    _jvmti: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    thread: jobject,
-    object: jobject,
-) {
+pub fn enter(env: *mut JNIEnv, thread: jobject, object: jobject) {
     listening(env, |session, contention, jni| {
         if session.shared.gate.mode() == Mode::Armed {
             let id = session.layout.thread_id(jni, thread);
@@ -375,12 +363,7 @@ pub extern "C" fn on_enter(
 }
 
 /// The calling thread has waited for a monitor and has it now.
-pub extern "C" fn on_entered(
-    _jvmti: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    thread: jobject,
-    object: jobject,
-) {
+pub fn entered(env: *mut JNIEnv, thread: jobject, object: jobject) {
     let at_ns = now_ns();
     listening(env, |session, contention, jni| {
         let id = session.layout.thread_id(jni, thread);
@@ -395,6 +378,8 @@ pub extern "C" fn on_entered(
         }
         match wait {
             Some(wait) => contention.conclude(session, jni, thread, Ended { wait, at_ns }),
+            // Stopped, beginnings are not noted.
+            None if session.shared.gate.mode() != Mode::Armed => {}
             None => session.shared.counters.add(Counter::LockNoBeginning, 1),
         }
     });

@@ -12,13 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jni_sys::jobject;
-use vtprof_signal::counters::{COUNTERS, Counter};
+use vtprof_signal::counters::{COUNTERS, Counter, of_all_walks};
 use vtprof_signal::handler::now_ns;
 use vtprof_signal::layout::{Collector, Layout, NOTES, note_of};
 
 use super::frozen::{self, Chain};
 use super::jni::Jni;
-use crate::session::Session;
 
 /// Between two looks at the colours while chains are kept up to date.
 pub const POLL: Duration = Duration::from_millis(2);
@@ -77,11 +76,11 @@ impl Healing {
     }
 
     /// Whether mount events are needed for it now; called at each look of the drain.
-    pub fn needs_events(&self, session: &Session) -> bool {
+    pub fn needs_events(&self) -> bool {
         if self.reads.is_none() {
             return false;
         }
-        let stale = session.shared.counters.get(Counter::TruncatedStale);
+        let stale = of_all_walks(Counter::TruncatedStale);
         let quiet = if self.stale.swap(stale, Ordering::Relaxed) == stale {
             self.quiet.load(Ordering::Relaxed).saturating_add(1)
         } else {

@@ -26,6 +26,10 @@ pub enum Event {
     /// Needs [`Capability::GenerateMonitorEvents`], as the next.
     MonitorContendedEnter = 75,
     MonitorContendedEntered = 76,
+    /// Needs [`Capability::GenerateGarbageCollectionEvents`].
+    GarbageCollectionStart = 81,
+    /// As the former.
+    GarbageCollectionFinish = 82,
     /// Needs [`Capability::GenerateSampledObjectAllocEvents`].
     SampledObjectAlloc = 86,
     /// JDK 21+.
@@ -68,8 +72,8 @@ pub enum Capability {
     GetSourceFileName = 11,
     GetLineNumbers = 12,
     GenerateCompiledMethodLoadEvents = 27,
-    /// In any phase.
     GenerateMonitorEvents = 28,
+    GenerateGarbageCollectionEvents = 31,
     /// In any phase.
     GenerateSampledObjectAllocEvents = 43,
     /// JDK 21+.
@@ -434,6 +438,7 @@ mod tests {
         header.set_can_get_line_numbers(1);
         header.set_can_generate_compiled_method_load_events(1);
         header.set_can_generate_monitor_events(1);
+        header.set_can_generate_garbage_collection_events(1);
         header.set_can_generate_sampled_object_alloc_events(1);
         // SAFETY: a plain bit field of 16 bytes.
         let bytes: [u8; 16] = unsafe { std::mem::transmute(header) };
@@ -448,6 +453,7 @@ mod tests {
                 Capability::GetLineNumbers as usize,
                 Capability::GenerateCompiledMethodLoadEvents as usize,
                 Capability::GenerateMonitorEvents as usize,
+                Capability::GenerateGarbageCollectionEvents as usize,
                 Capability::GenerateSampledObjectAllocEvents as usize
             ]
         );
@@ -478,6 +484,22 @@ mod tests {
             (
                 Event::DynamicCodeGenerated,
                 sys::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+            ),
+            (
+                Event::MonitorContendedEnter,
+                sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+            ),
+            (
+                Event::MonitorContendedEntered,
+                sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
+            ),
+            (
+                Event::GarbageCollectionStart,
+                sys::JVMTI_EVENT_GARBAGE_COLLECTION_START,
+            ),
+            (
+                Event::GarbageCollectionFinish,
+                sys::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
             ),
             (
                 Event::SampledObjectAlloc,

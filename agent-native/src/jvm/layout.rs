@@ -6,6 +6,8 @@
 //! | `Thread.tid` | JNI field id | the key of a record |
 //! | `JavaThread::_monitor_owner_id` | VMStructs, JDK 24+ | `context=sample` |
 //! | `Thread::_osthread`, `OSThread::_thread_id` | VMStructs | threads that run before the agent |
+//! | `JavaThread::_stack_base` | VMStructs | imprints of waiting threads |
+//! | `JavaThread::_current_pending_monitor` | VMStructs | waits for a monitor |
 
 use jni_sys::{jfieldID, jobject};
 use vtprof_signal::tag::JavaThreadId;
@@ -21,6 +23,10 @@ pub struct Layout {
     osthread: Option<(usize, usize)>,
     /// Byte offset of `_monitor_owner_id`, where this JVM has it.
     pub owner_id: Option<usize>,
+    /// Byte offset of `_stack_base`.
+    pub stack_base: Option<usize>,
+    /// Byte offset of `_current_pending_monitor`.
+    pub pending_monitor: Option<usize>,
 }
 
 // SAFETY: ids and numbers, which belong to no thread.
@@ -45,6 +51,9 @@ impl Layout {
                 ))
             }),
             owner_id: structs.and_then(|s| s.offset(&["JavaThread"], "_monitor_owner_id")),
+            stack_base: structs.and_then(|s| s.offset(&["Thread", "JavaThread"], "_stack_base")),
+            pending_monitor: structs
+                .and_then(|s| s.offset(&["JavaThread"], "_current_pending_monitor")),
         };
         // SAFETY: the method was looked up with that signature and takes nothing.
         let current =

@@ -1,21 +1,28 @@
 //! Reads of JVM memory that may be gone: outside the handler, through the kernel.
 
-/// `N` bytes at `address`, or `None` where nothing is mapped (process_vm_readv(2) on our own process).
+/// `N` bytes at `address`, or `None` where nothing is mapped.
 pub fn read<const N: usize>(address: usize) -> Option<[u8; N]> {
     let mut bytes = [0_u8; N];
+    read_into(address, &mut bytes).then_some(bytes)
+}
+
+/// Fills `bytes` with those at `address`; `false` where not all of them are mapped (process_vm_readv(2) on our own
+/// process).
+pub fn read_into(address: usize, bytes: &mut [u8]) -> bool {
+    let length = bytes.len();
     let local = libc::iovec {
         iov_base: bytes.as_mut_ptr().cast(),
-        iov_len: N,
+        iov_len: length,
     };
     let remote = libc::iovec {
         iov_base: address as *mut libc::c_void,
-        iov_len: N,
+        iov_len: length,
     };
     // SAFETY: `local` is our own buffer; the kernel checks `remote` and fails instead of faulting.
     let count = unsafe {
         libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0)
     };
-    (count == N as isize).then_some(bytes)
+    usize::try_from(count) == Ok(length)
 }
 
 /// Whether the `N` bytes at `address` can be written: they are, with what is there

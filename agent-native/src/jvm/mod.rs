@@ -13,6 +13,8 @@
 //! | [`healing`] | stale references to them, under ZGC |
 //! | [`capture`] | a sample of the calling thread, taken in an event |
 //! | [`blocking`] | how long virtual threads were off their carriers |
+//! | [`monitors`], [`entering`] | waits for monitors, and the stacks of those who waited |
+//! | [`collections`] | collections that stop the world |
 //! | [`contention`] | how long threads waited for locks |
 //! | [`waiters`], [`owners`] | who waits for which lock now, and who has it |
 //! | [`allocations`] | samples of allocations |
@@ -31,7 +33,9 @@ pub mod blocking;
 pub mod callbacks;
 pub mod capture;
 pub mod classes;
+pub mod collections;
 pub mod contention;
+pub mod entering;
 pub mod entry;
 pub mod extension;
 pub mod frozen;
@@ -43,6 +47,7 @@ pub mod layout;
 pub mod library;
 pub mod memory;
 pub mod methods;
+pub mod monitors;
 pub mod mounts;
 pub mod owners;
 pub mod properties;

@@ -96,8 +96,8 @@ impl Mounts {
             return;
         }
         // Each is asked, since each remembers when it was.
-        let proves = session.self_test.needs_events(session);
-        let heals = session.healing.needs_events(session);
+        let proves = session.self_test.needs_events();
+        let heals = session.healing.needs_events();
         let wanted =
             self.tags.load(Ordering::Relaxed) || proves || heals || session.times_switches();
         if wanted == self.on.load(Ordering::Relaxed) {

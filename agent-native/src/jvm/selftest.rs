@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use jni_sys::jobject;
 use vtprof_signal::block::Block;
-use vtprof_signal::counters::Counter;
+use vtprof_signal::counters::{Counter, of_all_walks};
 use vtprof_signal::frozen::{Kinds, Walked};
 use vtprof_signal::gate::Mode;
 use vtprof_signal::scratch::Claim;
@@ -103,11 +103,11 @@ impl SelfTest {
     }
 
     /// Whether mount events are needed for it now; called at each look of the drain.
-    pub fn needs_events(&self, session: &Session) -> bool {
+    pub fn needs_events(&self) -> bool {
         if !self.is_open() {
             return false;
         }
-        let untested = session.shared.counters.get(Counter::TruncatedUntested);
+        let untested = of_all_walks(Counter::TruncatedUntested);
         let quiet = if self.untested.swap(untested, Ordering::Relaxed) == untested {
             self.quiet.load(Ordering::Relaxed).saturating_add(1)
         } else {

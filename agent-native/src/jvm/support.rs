@@ -13,6 +13,9 @@ const VIRTUAL_THREADS: u32 = 21;
 /// First with `Thread.threadId()`.
 const FINAL_THREAD_IDS: u32 = 19;
 
+/// First in which a virtual thread leaves its carrier to wait for a monitor (JEP 491).
+const UNPINNED_MONITORS: u32 = 24;
+
 /// What this JVM is.
 #[derive(Clone, Debug)]
 pub struct Jvm {
@@ -70,6 +73,12 @@ impl Jvm {
     #[must_use]
     pub fn has_final_thread_ids(&self) -> bool {
         self.major >= FINAL_THREAD_IDS
+    }
+
+    /// Whether a virtual thread that waits for a monitor keeps its carrier.
+    #[must_use]
+    pub fn pins_monitors(&self) -> bool {
+        self.major < UNPINNED_MONITORS
     }
 
     /// 21 before 21.0.2 switches a thread's identity before it is frozen (JDK-8312777, JDK-8315373).

@@ -42,6 +42,15 @@ pub enum Engine {
     Perf,
 }
 
+/// Which threads are sampled by the wall clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WallScope {
+    /// Those in a span.
+    Context,
+    /// All that run Java.
+    All,
+}
+
 /// What stays in the output directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keep {
@@ -88,6 +97,10 @@ pub struct Options {
     pub alloc: Option<u32>,
     /// Objects of sampled allocations that are followed at a time, at the most, or `None` for off.
     pub live: Option<u32>,
+    /// Period of sampling by the wall clock, or `None` for off.
+    pub wall: Option<Duration>,
+    /// Whom that is about.
+    pub wall_scope: WallScope,
     /// Directory of the profiles.
     pub out: PathBuf,
     /// Length of a window.
@@ -123,6 +136,8 @@ impl Default for Options {
             lock: None,
             alloc: None,
             live: None,
+            wall: None,
+            wall_scope: WallScope::Context,
             out: PathBuf::from("vtprof"),
             every: Duration::from_secs(60),
             flush: Duration::from_secs(5),
@@ -144,8 +159,28 @@ impl Default for Options {
 
 /// All keys, as a message names them. `config` is taken out before ([`layers`]).
 const KEYS: &[&str] = &[
-    "alloc", "blocked", "config", "context", "contexts", "control", "cpu", "engine", "every",
-    "flush", "keep", "live", "lock", "log", "out", "service", "shim", "signal", "stacks", "stress",
+    "alloc",
+    "blocked",
+    "config",
+    "context",
+    "contexts",
+    "control",
+    "cpu",
+    "engine",
+    "every",
+    "flush",
+    "keep",
+    "live",
+    "lock",
+    "log",
+    "out",
+    "service",
+    "shim",
+    "signal",
+    "stacks",
+    "stress",
+    "wall",
+    "wall_scope",
 ];
 
 /// Between two looks at the owners of locks that threads wait for, where it is a lock of `java.util.concurrent`.
@@ -161,6 +196,7 @@ impl Options {
             // Of the same samples.
             Kind::Live => self.live.and(self.alloc).map(u64::from),
             Kind::Blocked => self.blocked.map(nanos),
+            Kind::Wall => self.wall.map(nanos),
             Kind::Lock => self.lock.map(nanos),
             Kind::LockOwner => self.lock.map(|_| nanos(LOCK_OWNERS)),
         }
@@ -175,11 +211,12 @@ impl Options {
         })
     }
 
-    /// Whether samples are taken by signals: of CPU time. Those of events are taken by the threads they are of, and
+    /// Whether samples are taken by signals: of CPU time, and in visits of the wall engine, which blocked time needs for
+    /// threads that keep their OS thread. Those of events are taken by the threads they are of, and
     /// need neither signals nor a look at who runs where.
     #[must_use]
     pub fn uses_signals(&self) -> bool {
-        self.cpu.is_some()
+        self.cpu.is_some() || self.wall.is_some() || self.blocked.is_some()
     }
 
     /// Applies one key. `origin` is for messages.
@@ -202,6 +239,12 @@ impl Options {
             "lock" => value::wait(text).map(|v| self.lock = v),
             "alloc" => value::interval(text).map(|v| self.alloc = v),
             "live" => value::objects(text).map(|v| self.live = v),
+            "wall" => value::wait(text).map(|v| self.wall = v),
+            "wall_scope" => value::word(
+                text,
+                &[("context", WallScope::Context), ("all", WallScope::All)],
+            )
+            .map(|v| self.wall_scope = v),
             "out" => value::path(text).map(|v| self.out = v),
             "every" => value::between(text, Duration::from_secs(1), Duration::from_secs(24 * 3600))
                 .map(|v| self.every = v),
@@ -293,6 +336,13 @@ mod tests {
             assert_eq!(options.period(Kind::LockOwner), None);
         }
         assert_eq!(Options::default().period(Kind::Alloc), None);
+        assert_eq!(Options::default().period(Kind::Wall), None);
+        let wall = applied("wall", "10ms").unwrap();
+        assert_eq!(wall.period(Kind::Wall), Some(10_000_000));
+        assert_eq!(applied("wall", "off").unwrap().period(Kind::Wall), None);
+        assert_eq!(wall.wall_scope, WallScope::Context);
+        let scope = applied("wall_scope", "all").unwrap().wall_scope;
+        assert_eq!(scope, WallScope::All);
         assert_eq!(applied("alloc", "off").unwrap().period(Kind::Alloc), None);
         assert_eq!(
             applied("alloc", "512k").unwrap().period(Kind::Alloc),

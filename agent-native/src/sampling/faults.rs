@@ -6,7 +6,7 @@
 
 use std::ffi::c_void;
 
-use vtprof_signal::counters::{Counter, Counters};
+use vtprof_signal::counters::{Counter, Counters, of_all_walks};
 use vtprof_signal::walk::AsyncGetCallTrace;
 use vtprof_signal::{fault, guard};
 
@@ -110,9 +110,9 @@ impl Watch {
                 ));
             }
         }
-        let signals = counters.get(Counter::Signals);
+        let signals = counters.get(Counter::Signals) + counters.get(Counter::WallSignals);
         let too_many = |faults: u64| faults >= LIMIT && faults.saturating_mul(SHARE) >= signals;
-        let faults = counters.get(Counter::TruncatedFaulted) + counters.get(Counter::StubsFaulted);
+        let faults = of_all_walks(Counter::TruncatedFaulted) + of_all_walks(Counter::StubsFaulted);
         if too_many(faults) && !self.visible_only {
             self.visible_only = true;
             read_no_more();
@@ -120,7 +120,7 @@ impl Watch {
                 "{faults} reads of frozen frames and stubs' callers faulted (contained): stacks are no longer completed; please report the JVM's version"
             ));
         }
-        let faults = counters.get(Counter::WalkFaulted);
+        let faults = of_all_walks(Counter::WalkFaulted);
         if !too_many(faults) || self.stopped {
             return false;
         }

@@ -53,6 +53,7 @@ impl Session {
             return Ok(());
         }
         self.end_events();
+        self.end_visits();
         self.registry.pause();
         // Signals may be on their way still: the window that is written must not have one without what became of it.
         self.shared.gate.disarm();
@@ -97,6 +98,7 @@ impl Session {
         if self.over.load(Ordering::SeqCst) || self.given_up.load(Ordering::SeqCst) {
             self.shared.gate.disarm();
             self.end_events();
+            self.end_visits();
             let given_up = self.given_up.load(Ordering::SeqCst);
             return Err(if given_up {
                 SwitchError::GivenUp
@@ -113,6 +115,13 @@ impl Session {
         self.given_up.store(true, Ordering::SeqCst);
         self.shared.gate.disarm();
         self.end_events();
+        self.end_visits();
+    }
+
+    fn end_visits(&self) {
+        if let Some(wall) = &self.wall {
+            wall.end();
+        }
     }
 
     /// How things stand, as `key=value` in one line.

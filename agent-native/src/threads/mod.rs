@@ -11,7 +11,7 @@
 
 pub mod name;
 #[cfg(test)]
-mod patience;
+pub mod patience;
 pub mod perf;
 pub mod registry;
 pub mod tasks;

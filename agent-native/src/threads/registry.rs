@@ -225,6 +225,11 @@ impl Registry {
         self.state.lock().ended = None;
     }
 
+    /// Number of the signal by which threads are sampled; 0 where none are.
+    pub fn signal(&self) -> i32 {
+        self.signal
+    }
+
     /// The block of a thread.
     pub fn seat_of(&self, thread: OsThreadId) -> Option<Seat> {
         self.state.lock().entries.get(&thread).map(Entry::seat)
@@ -286,6 +291,40 @@ impl Registry {
         let state = self.state.lock();
         let (life, label) = state.labels.get(block.0 as usize)?;
         (*life == generation).then(|| Arc::clone(label))
+    }
+
+    /// How many blocks there are, free ones among them.
+    pub fn places(&self) -> usize {
+        self.state.lock().labels.len()
+    }
+
+    /// Hands out `count` blocks from place `first` on, whoever has them, until `each` says `false`: how many it took. No
+    /// Java thread gets past its end meanwhile ([`Registry::remove_java`]), so it is to be quick.
+    pub fn each_place(
+        &self,
+        first: usize,
+        count: usize,
+        mut each: impl FnMut(Cookie, &'static Block) -> bool,
+    ) -> usize {
+        let state = self.state.lock();
+        let end = first.saturating_add(count).min(state.labels.len());
+        let mut taken = 0;
+        for place in first..end {
+            let index = BlockIndex(place as u32);
+            let Some(block) = self.blocks.get(index) else {
+                break;
+            };
+            let generation = block.owner().map_or(Generation(0), |(_, life)| life);
+            let cookie = Cookie {
+                block: index,
+                generation,
+            };
+            if !each(cookie, block) {
+                break;
+            }
+            taken += 1;
+        }
+        taken
     }
 
     /// The drain is about to empty the ring: returns the blocks that may be given out again once it has.

@@ -225,7 +225,7 @@ fn a_glimpse_sees_the_tag_that_a_look_up_sees() {
         (Some(tag(1)), Lookup::Tag(tag(1)))
     );
     slots[1].key.store(5, Ordering::Relaxed);
-    assert_eq!(slots[1].seen(me), None, "another's by now");
+    assert_eq!(slots[1].seen(me).1, Lookup::Empty, "another's by now");
     slots[1].key.store(1, Ordering::Relaxed);
     slots[1].sequence.fetch_add(1, Ordering::Relaxed);
     assert_eq!((glimpsed(), table.lookup(me)), (None, Lookup::Busy));

@@ -9,6 +9,8 @@ use crate::frozen::{Frozen, Marks};
 use crate::primitive::AtomicU64 as Word;
 use crate::ring::Ring;
 use crate::scratch::Scratch;
+use crate::shared::Source;
+use crate::tag::JavaThreadId;
 use crate::tag::Tag;
 
 unsafe extern "C" fn three_frames(trace: *mut CallTrace, depth: i32, _: *mut c_void) {
@@ -681,4 +683,105 @@ fn a_real_timer_signal_becomes_samples_and_a_foreign_one_goes_on_to_its_owner() 
     }
     assert_eq!(FORWARDED.load(Ordering::SeqCst), 1);
     assert_eq!(shared.counters.get(Counter::SignalsForeign), 1);
+}
+
+fn visit(shared: &'static Shared, cookie: Cookie) {
+    // SAFETY: the walkers of these tests do not look at the context.
+    unsafe { on_visit(shared, cookie, true, core::ptr::null_mut()) };
+}
+
+/// What became of the signals of visits.
+fn visits(shared: &Shared) -> u64 {
+    use Counter as C;
+    [
+        C::WallTaken,
+        C::WallNoContext,
+        C::WallStale,
+        C::WallRingFull,
+        C::WallRingContended,
+        C::WallDisarmed,
+        C::WallNested,
+    ]
+    .iter()
+    .map(|counter| shared.counters.get(*counter))
+    .sum()
+}
+
+#[test]
+fn a_visit_stands_for_the_time_since_the_last_and_is_in_books_of_its_own() {
+    let shared = shared(three_frames, 64);
+    let (block, cookie) = own_block(shared);
+    block.set_java(8, 0, JavaThreadId(5));
+    shared.set_source(Source::Mount);
+    visit(shared, cookie);
+    assert_eq!(shared.counters.get(Counter::WallNoContext), 1);
+    assert!(pop(shared).is_none(), "it is in no context");
+    shared.visits.set(true, false, None, None);
+    visit(shared, cookie);
+    let (head, _) = pop(shared).unwrap();
+    assert!(head.flags.has(Flags::WALL) && head.flags.has(Flags::OFF_CPU));
+    assert!(head.tag.is_empty());
+    shared.visits.set(false, false, None, None);
+    shared.contexts.set(JavaThreadId(5), &TAG).unwrap();
+    block.account_from(now_ns() - 7_000_000);
+    block.ask();
+    visit(shared, cookie);
+    let (head, frames) = pop(shared).unwrap();
+    assert_eq!((head.tag, frames.len()), (TAG, 3));
+    assert!((7_000..60_000_000).contains(&head.periods), "{head:?}");
+    assert!(!head.flags.has(Flags::WAITING.and(Flags::STANDS)));
+    assert!(!block.is_asked() && block.imprint().is_none());
+    // Full, nested, disarmed, gone, late.
+    for _ in 0..5 {
+        visit(shared, cookie);
+    }
+    while pop(shared).is_some() {}
+    assert!(block.begin_walk());
+    visit(shared, cookie);
+    block.end_walk();
+    block.clear_java();
+    visit(shared, cookie);
+    block.assign(1);
+    visit(shared, cookie);
+    shared.gate.disarm();
+    visit(shared, cookie);
+    shared.gate.close();
+    visit(shared, cookie);
+    let counts = [
+        Counter::WallSignals,
+        Counter::WallStale,
+        Counter::WallDisarmed,
+        Counter::WallNested,
+        Counter::WallLate,
+    ]
+    .map(|counter| shared.counters.get(counter));
+    assert_eq!(counts, [12, 2, 1, 1, 1]);
+    assert!(shared.counters.get(Counter::WallRingFull) > 0);
+    assert_eq!(visits(shared), 12);
+    for cpu in [
+        Counter::Signals,
+        Counter::SamplesTaken,
+        Counter::SamplesUntagged,
+        Counter::DroppedRingFull,
+        Counter::DroppedNested,
+        Counter::DroppedDisarmed,
+        Counter::SignalsStale,
+        Counter::SignalsLate,
+    ] {
+        assert_eq!(shared.counters.get(cpu), 0, "{cpu:?}");
+    }
+}
+
+#[test]
+fn a_failed_walk_of_a_visit_is_in_no_book_of_cpu_time() {
+    let shared = shared(refuses, 64);
+    let (block, cookie) = own_block(shared);
+    block.set_java(8, 0, JavaThreadId(5));
+    shared.visits.set(true, false, None, None);
+    visit(shared, cookie);
+    let (head, _) = pop(shared).unwrap();
+    assert!(head.flags.has(Flags::FAILED) && head.flags.has(Flags::WALL));
+    assert_eq!(shared.counters.get(Counter::WallFailed), 1);
+    assert_eq!(shared.counters.get(Counter::WalkUnknownJava), 0);
+    assert!(WALL_WALKS.get(Counter::WalkUnknownJava) > 0);
 }

@@ -64,7 +64,7 @@ fn leaked<T>(value: T) -> &'static T {
 }
 
 pub struct Bench {
-    shared: &'static Shared,
+    pub shared: &'static Shared,
     registry: &'static Registry,
     pub spans: &'static SpanEvents,
     samples: &'static EventSamples,
@@ -168,7 +168,8 @@ pub fn tag(span: u64) -> Tag {
     }
 }
 
-fn started(span: u64) -> SpanEvent {
+/// A local root was started.
+pub fn started(span: u64) -> SpanEvent {
     SpanEvent::Started {
         span,
         root: span,

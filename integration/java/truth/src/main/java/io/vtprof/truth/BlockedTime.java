@@ -16,7 +16,8 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * {@code --count} spans of each way to wait that do nothing else, in a method named after it. How long they waited is
  * measured around each wait and noted in ns: of a span as {@code waited.SPAN}, of all as {@code blocked.WAY}, and how
- * long they were to wait as {@code asked.WAY}. Monitors only where they do not pin (JDK 24).
+ * long they were to wait as {@code asked.WAY}. Monitors only where they do not pin (JDK 24). Platform threads wait for
+ * longer, since they are looked at each 10 ms; and so do virtual ones that are pinned, each wait inside of a monitor.
  */
 final class BlockedTime implements Scenario {
   private static final int THREADS = 4;
@@ -25,6 +26,7 @@ final class BlockedTime implements Scenario {
   private static final int YIELDS = 1_000;
   private static final long LEAST = 300_000;
   private static final long MOST = 5_000_000;
+  private static final int LONGER = 10;
   /** Between two spans of a thread, ns. */
   private static final long BREATH = 5_000_000;
   private static final int UNPINNED_MONITORS = 24;
@@ -37,9 +39,12 @@ final class BlockedTime implements Scenario {
   private final Object monitor = new Object();
   private final ScheduledThreadPoolExecutor waker = new ScheduledThreadPoolExecutor(1, Threads.platform("waker"));
   private final EchoServer echo;
+  private final boolean pinned;
+  private int factor = 1;
   private long entered;
 
-  BlockedTime() {
+  BlockedTime(boolean pinned) {
+    this.pinned = pinned;
     try {
       echo = new EchoServer();
     } catch (IOException e) {
@@ -54,15 +59,24 @@ final class BlockedTime implements Scenario {
 
   @Override
   public void run(World world) throws Exception {
+    boolean visited = pinned || !world.virtual();
+    factor = visited ? LONGER : 1;
     start(world, "sleep", this::inSleep);
     start(world, "lock", this::inLock);
-    start(world, "queue", this::inQueue);
-    start(world, "socket", this::inSocket);
     start(world, "park", this::inPark);
-    start(world, "yield", this::inYield);
+    if (!pinned) {
+      start(world, "queue", this::inQueue);
+      start(world, "socket", this::inSocket);
+    }
+    if (!visited) {
+      start(world, "yield", this::inYield);
+    }
+    if (!world.virtual()) {
+      start(world, "object", this::inObject);
+    }
     // Both hold what is waited for until nobody does; all who wait are counted by now.
     world.start(Threads.platform("holder"), () -> hold(world));
-    if (Runtime.version().feature() >= UNPINNED_MONITORS) {
+    if (!pinned && (!world.virtual() || Runtime.version().feature() >= UNPINNED_MONITORS)) {
       start(world, "monitor", this::inMonitor);
       world.start(Threads.platform("owner"), () -> own(world));
     }
@@ -71,7 +85,8 @@ final class BlockedTime implements Scenario {
     asked.forEach((name, nanos) -> world.log().fact("asked." + name, nanos.sum()));
   }
 
-  private void start(World world, String name, Way way) {
+  private void start(World world, String name, Way plain) {
+    Way way = pinned ? nanos -> inside(plain, nanos) : plain;
     LongAdder ofAll = truth.computeIfAbsent(name, key -> new LongAdder());
     LongAdder least = asked.computeIfAbsent(name, key -> new LongAdder());
     for (int i = 0; i < THREADS; i++) {
@@ -82,7 +97,7 @@ final class BlockedTime implements Scenario {
           for (long n = world.count() / THREADS; n > 0; n--) {
             Traced root = Traced.root(world, world.root(random), "wait-" + name);
             LongAdder nanos = new LongAdder();
-            root.run(() -> wait(way, random, nanos, least));
+            root.run(() -> waits(way, random, nanos, least));
             ofAll.add(nanos.sum());
             world.log().fact("waited." + root.span().getSpanContext().getSpanId(), nanos.sum());
             // Some waits find nothing to wait for: their spans would come by the ten thousand a second as well.
@@ -95,10 +110,10 @@ final class BlockedTime implements Scenario {
     }
   }
 
-  private static void wait(Way way, SplittableRandom random, LongAdder nanos, LongAdder asked) {
+  private void waits(Way way, SplittableRandom random, LongAdder nanos, LongAdder asked) {
     try {
       for (int i = 0; i < WAITS; i++) {
-        long length = random.nextLong(LEAST, MOST);
+        long length = length(random);
         long begun = System.nanoTime();
         long least = way.block(length);
         nanos.add(System.nanoTime() - begun);
@@ -106,6 +121,16 @@ final class BlockedTime implements Scenario {
       }
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
+    }
+  }
+
+  private long length(SplittableRandom random) {
+    return random.nextLong(LEAST, MOST) * factor;
+  }
+
+  private static long inside(Way way, long nanos) throws InterruptedException {
+    synchronized (new Object()) {
+      return way.block(nanos);
     }
   }
 
@@ -127,6 +152,15 @@ final class BlockedTime implements Scenario {
     return 0;
   }
 
+  private long inObject(long nanos) throws InterruptedException {
+    Object own = new Object();
+    long millis = nanos / 1_000_000 + 1;
+    synchronized (own) {
+      own.wait(millis);
+    }
+    return millis * 1_000_000;
+  }
+
   private long inQueue(long nanos) throws InterruptedException {
     LinkedBlockingQueue<Boolean> queue = new LinkedBlockingQueue<>();
     waker.schedule(() -> queue.add(true), nanos, TimeUnit.NANOSECONDS);
@@ -135,9 +169,12 @@ final class BlockedTime implements Scenario {
   }
 
   private long inSocket(long nanos) {
-    int tenths = (int) (nanos / 100_000);
-    echo.roundTrip(tenths);
-    return tenths * 100_000L;
+    // What it does not reach in one byte it does in several round trips.
+    int tenths = (int) (nanos / 100_000 / factor);
+    for (int i = 0; i < factor; i++) {
+      echo.roundTrip(tenths);
+    }
+    return tenths * 100_000L * factor;
   }
 
   private long inPark(long nanos) {
@@ -157,7 +194,7 @@ final class BlockedTime implements Scenario {
     while (waiting.get() > 0) {
       lock.lock();
       try {
-        TimeUnit.NANOSECONDS.sleep(random.nextLong(LEAST, MOST));
+        TimeUnit.NANOSECONDS.sleep(length(random));
       } finally {
         lock.unlock();
       }
@@ -168,7 +205,7 @@ final class BlockedTime implements Scenario {
     SplittableRandom random = world.random();
     while (waiting.get() > 0) {
       synchronized (monitor) {
-        TimeUnit.NANOSECONDS.sleep(random.nextLong(LEAST, MOST));
+        TimeUnit.NANOSECONDS.sleep(length(random));
       }
       TimeUnit.NANOSECONDS.sleep(LEAST);
     }

@@ -1,0 +1,71 @@
+//! Threads that have entered a monitor for which they had to wait, told on the thread itself ([`super::monitors`]).
+//!
+//! Asked for where the wall engine runs. The callbacks number the waits in the thread's block, and only if a visit has
+//! met it in that very wait and could not walk it they take its stack ([`crate::wall::entered`]). Numbered at the
+//! beginning: HotSpot tells of none in the middle of a mount, and what has not begun does not end. They take no lock but
+//! the registry's, once for a thread older than the agent, and call no Java.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use jni_sys::{JNIEnv, jobject};
+use vtprof_signal::handler::now_ns;
+
+use super::capture;
+use super::identity;
+use super::jvmti::{Capability, Jvmti, Result};
+use crate::log;
+use crate::session::{self, Session};
+use crate::wall::entered::Entered;
+
+/// Asks for what the event needs.
+///
+/// # Errors
+/// JVMTI's: this JVM has not got it, or another agent has it for itself alone.
+pub fn prepare(jvmti: Jvmti) -> Result<()> {
+    jvmti.add_capabilities(&[Capability::GenerateMonitorEvents])
+}
+
+/// The calling thread is about to wait for a monitor.
+pub fn enter(env: *mut JNIEnv) {
+    if let Some(session) = listener()
+        && let Some(block) = identity::block(session, env)
+    {
+        block.begin_wait();
+    }
+}
+
+/// The calling thread has waited for a monitor and has it now.
+pub fn entered(env: *mut JNIEnv, thread: jobject) {
+    let Some(session) = listener() else {
+        return;
+    };
+    if catch_unwind(AssertUnwindSafe(|| tell(session, env, thread))).is_err() {
+        log::error("a callback failed; please report this line with the one before it");
+    }
+}
+
+fn listener() -> Option<&'static Session> {
+    session::get().filter(|session| session.wall.is_some() && !session.is_over())
+}
+
+fn tell(session: &Session, env: *mut JNIEnv, thread: jobject) {
+    let Some(wall) = &session.wall else {
+        return;
+    };
+    let Some(seat) = identity::seat(session, env) else {
+        return;
+    };
+    let Some(wait) = seat.block.end_wait() else {
+        return;
+    };
+    let Ok((frames, is_cut)) = capture::own_frames(session, thread) else {
+        return;
+    };
+    wall.entered.push(Entered {
+        place: seat.cookie,
+        wait,
+        at_ns: now_ns(),
+        frames,
+        is_cut,
+    });
+}

@@ -1,0 +1,144 @@
+//! The wall engine: a thread that visits those that run Java, and asks each where it is.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`visits`] | one round after the other over all threads, at a bounded cost a tick |
+//! | [`entered`] | what threads tell of themselves that could not be walked |
+//! | [`repeats`] | what it tells the drain of threads that stand where they stood |
+//!
+//! Not a timer a thread: five thousand idle ones would be woken a hundred times a second each. The engine's thread
+//! knows no JVM: it is not attached, so no stop of the world stops it, and what it sees of a pause is in proportion.
+//! It ticks while samples are taken, and else waits.
+
+pub mod entered;
+pub mod repeats;
+pub mod visits;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use vtprof_profile::kind::Kind;
+
+use crate::log;
+use crate::options::{Options, WallScope};
+use crate::session::Session;
+use crate::threads::timer::{OsThreadId, cpu_time_ns};
+use entered::EnteredStacks;
+use repeats::Repeats;
+use visits::{Budget, Visits};
+
+/// Period of the engine where it runs for blocked time alone.
+const PERIOD: Duration = Duration::from_millis(10);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    Ticking,
+    Over,
+}
+
+/// See the module.
+pub struct Wall {
+    period: Duration,
+    /// Whether threads in no context are visited as well.
+    pub of_all: bool,
+    /// Whether threads that run count, too: not where it is about blocked time alone.
+    pub of_running: bool,
+    /// Held during a tick.
+    phase: Mutex<Phase>,
+    changed: Condvar,
+    pub repeats: Repeats,
+    pub entered: EnteredStacks,
+    /// Kernel id of its thread, 0 before it has one. Relaxed: a number alone.
+    os_thread: AtomicU32,
+}
+
+impl Wall {
+    /// The engine, where somebody wants it.
+    pub fn new(options: &Options) -> Option<Self> {
+        let is_wanted = options.wall.is_some() || options.period(Kind::Blocked).is_some();
+        is_wanted.then(|| Self {
+            period: options.wall.unwrap_or(PERIOD),
+            of_all: options.wall.is_some() && options.wall_scope == WallScope::All,
+            of_running: options.wall.is_some(),
+            phase: Mutex::new(Phase::Waiting),
+            changed: Condvar::new(),
+            repeats: Repeats::new(),
+            entered: EnteredStacks::new(),
+            os_thread: AtomicU32::new(0),
+        })
+    }
+
+    /// Starts its thread, which waits; `None` when it could not be started.
+    pub fn spawn(&'static self, session: &'static Session) -> Option<()> {
+        std::thread::Builder::new()
+            .name("vtprof-wall".to_owned())
+            .spawn(move || {
+                let me = OsThreadId::current();
+                session.registry.exclude(me);
+                self.os_thread.store(me.0, Ordering::Relaxed);
+                if catch_unwind(AssertUnwindSafe(|| self.run(session))).is_err() {
+                    log::error(
+                        "the wall engine failed: nothing is sampled by the wall clock any more",
+                    );
+                }
+            })
+            .ok()
+            .map(drop)
+    }
+
+    fn run(&self, session: &Session) {
+        let budget = Budget::of(self.period);
+        let mut visits = Visits::new(self, session.shared, &session.registry, budget);
+        let mut next = Instant::now();
+        let mut phase = self.phase.lock();
+        loop {
+            match *phase {
+                Phase::Over => return,
+                Phase::Waiting => {
+                    self.changed.wait(&mut phase);
+                    visits.restart();
+                    next = Instant::now();
+                    continue;
+                }
+                Phase::Ticking => {}
+            }
+            visits.tick();
+            // Ticks that were missed are not made up for: the next stands for them.
+            next = (next + self.period).max(Instant::now());
+            self.changed.wait_until(&mut phase, next);
+        }
+    }
+
+    /// Visits from now on: what passed before is of no account.
+    pub fn begin(&self, session: &Session) {
+        let mut phase = self.phase.lock();
+        if *phase == Phase::Waiting {
+            visits::forget(&session.registry);
+            *phase = Phase::Ticking;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Visits nobody any more. No visit goes on when this returns; signals may be on their way.
+    pub fn end(&self) {
+        let mut phase = self.phase.lock();
+        if *phase == Phase::Ticking {
+            *phase = Phase::Waiting;
+        }
+    }
+
+    /// As [`Wall::end`], for good; its thread ends.
+    pub fn finish(&self) {
+        *self.phase.lock() = Phase::Over;
+        self.changed.notify_all();
+    }
+
+    /// CPU time that its thread has used, ns; 0 once it has ended.
+    pub fn cpu_ns(&self) -> u64 {
+        let thread = OsThreadId(self.os_thread.load(Ordering::Relaxed));
+        cpu_time_ns(thread).filter(|_| thread.0 != 0).unwrap_or(0)
+    }
+}

@@ -1,0 +1,90 @@
+//! Wall-clock samples carry the span that their thread was in, whether it was asked or stood where it stood; and who does
+//! not ask for them has no thread for it.
+
+use std::fs;
+use std::time::Duration;
+
+use vtprof_integration::jdk;
+use vtprof_integration::jvm::{Machine, Running};
+use vtprof_integration::launch::Launch;
+use vtprof_integration::recording::Recording;
+use vtprof_integration::report::say;
+use vtprof_integration::truth_run::{Strategy, TruthRun};
+use vtprof_integration::verdict::Verdict;
+use vtprof_integration::workdir::WorkDir;
+use vtprof_profile::kind::Kind;
+
+#[test]
+fn samples_by_the_wall_clock_carry_the_span_of_their_thread() {
+    for jdk in jdk::each("wall") {
+        let kinds: &[&str] = match jdk.feature {
+            jdk::VIRTUAL_THREADS.. => &["platform", "virtual"],
+            _ => &["platform"],
+        };
+        for kind in kinds {
+            let scenario = if *kind == "platform" {
+                "platform-pool"
+            } else {
+                "mix"
+            };
+            let run = TruthRun::new(&jdk, scenario, Strategy::Auto)
+                .seconds(4)
+                .argument("--work=2000")
+                .argument(format!("--kind={kind}"))
+                .option("wall=1ms")
+                .option("wall_scope=all")
+                .option("blocked=1ms")
+                .run()
+                .expect("a run");
+            run.verdict.assert_no_wrong_tag();
+            let wall =
+                Recording::read_kind(&run.dir.path().join("out"), Kind::Wall).expect("profiles");
+            let verdict = Verdict::of(&wall, &run.log);
+            let counter = |key| run.recording.counter(key).unwrap_or(0);
+            say(&format!(
+                "{scenario} on {}: {verdict}; {} asked, {} repeated, {} repeats lost",
+                jdk.version,
+                counter("wall.signals"),
+                counter("wall.repeated"),
+                counter("wall.dropped_repeats")
+            ));
+            verdict.assert_no_wrong_tag();
+            assert!(verdict.right > 100, "{verdict}");
+            assert_eq!(counter("wall.dropped_repeats"), 0);
+            assert!(counter("wall.repeated") > 0);
+        }
+    }
+}
+
+#[test]
+fn the_engine_has_a_thread_only_where_somebody_wants_it() {
+    let Some(jdk) = jdk::newest_virtual("wall: off") else {
+        return;
+    };
+    for (options, is_there) in [
+        ("", false),
+        (",wall=off,wall_scope=all", false),
+        (",blocked=1ms", true),
+        (",wall=1s", true),
+    ] {
+        let _machine = Machine::turn();
+        let dir = WorkDir::new("wall-off").expect("a folder");
+        let launch = Launch::new(&jdk)
+            .agent(&format!("out=out,shim=off{options}"))
+            .expect("the agent")
+            .plain_program("Idle", ["600", "1"])
+            .expect("the program");
+        let mut running =
+            Running::start(&launch, dir.path(), Duration::from_secs(60)).expect("a JVM");
+        running.line("idle=").expect("threads");
+        let tasks = fs::read_dir(format!("/proc/{}/task", running.pid())).expect("threads");
+        let names =
+            tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+        let engines = names
+            .filter(|name| name.trim_end() == "vtprof-wall")
+            .count();
+        assert_eq!(engines, usize::from(is_there), "{options}");
+        running.terminate().expect("a signal");
+        running.wait().expect("an end");
+    }
+}

@@ -313,7 +313,7 @@ impl Session {
         }
         self.shared.gate.arm();
         if let Some(wall) = &self.wall {
-            wall.begin(self);
+            wall.begin();
         }
         self.allocations.begin(self.jvmti);
         if let Some(contention) = &self.contention {

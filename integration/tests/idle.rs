@@ -1,6 +1,9 @@
 //! A thread that uses no CPU gets no signal: an idle JVM is left in peace. One that is visited by the wall clock is asked
 //! once, and then only looked at.
 
+use std::fs;
+use std::time::{Duration, Instant};
+
 use vtprof_integration::jdk;
 use vtprof_integration::jvm::{Machine, Running};
 use vtprof_integration::launch::Launch;
@@ -15,20 +18,38 @@ use vtprof_profile::kind::Kind;
 const WINDOWS: usize = 5;
 const THREADS: u64 = 100;
 
-/// Threads that wait, and what is judged of them: windows in which all stand, and 1 % of a core.
+/// Threads that wait, and in how many windows all of them are to stand.
 const MANY: u64 = 5_000;
 const STANDING: usize = 3;
-const SHARE: i64 = 100;
+/// Of a core: what the wall engine takes by its budget is a third of a hundredth and what it takes to wake up. A machine
+/// that is shared charges it for cold caches as well.
+const ENGINE: f64 = 0.0075;
+
+/// CPU time, ns, of the threads of a process that have that name.
+fn cpu_of(pid: u32, name: &str) -> u64 {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
+    let of_that_name = tasks.filter_map(|task| {
+        let task = task.ok()?.path();
+        let comm = fs::read_to_string(task.join("comm")).ok()?;
+        (comm.trim_end() == name).then_some(task)
+    });
+    // CPU time, time without a CPU, turns (kernel, `proc_pid_schedstat`).
+    of_that_name
+        .filter_map(|task| fs::read_to_string(task.join("schedstat")).ok())
+        .filter_map(|line| line.split(' ').next()?.parse::<u64>().ok())
+        .sum()
+}
 
 #[test]
-fn five_thousand_idle_threads_cost_a_hundredth_of_a_core_and_all_their_time_is_accounted_for() {
+fn five_thousand_idle_threads_are_looked_at_within_the_budget_and_all_their_time_is_accounted_for()
+{
     let Some(jdk) = jdk::newest_virtual("idle: many threads") else {
         return;
     };
     let _machine = Machine::turn();
     let dir = WorkDir::new("many").expect("a folder");
     let launch = Launch::new(&jdk)
-        .agent("wall=10ms,wall_scope=all,out=out,every=5s,service=many,shim=off")
+        .agent("wall=10ms,wall_scope=all,out=out,every=10s,service=many,shim=off")
         .expect("the agent")
         .flag("-Xss256k")
         .plain_program("Idle", ["600".to_owned(), MANY.to_string()])
@@ -47,12 +68,22 @@ fn five_thousand_idle_threads_cost_a_hundredth_of_a_core_and_all_their_time_is_a
     let standing = |recording: Recording| -> Vec<Window> {
         recording.windows.into_iter().filter(stand).collect()
     };
-    running
-        .until("enough windows in which all stand", || {
+    let mut until = |windows: usize| {
+        let has_enough = || {
             Recording::read_kind(&out, Kind::Wall)
-                .is_ok_and(|recording| standing(recording).len() >= STANDING)
-        })
-        .expect("windows");
+                .is_ok_and(|recording| standing(recording).len() >= windows)
+        };
+        running
+            .until("enough windows in which all stand", has_enough)
+            .expect("windows");
+        let cpu = |name| cpu_of(running.pid(), name);
+        (Instant::now(), cpu("vtprof-wall"), cpu("vtprof-drain"))
+    };
+    let (began, engine_before, drain_before) = until(1);
+    let (ended, engine, drain) = until(1 + STANDING);
+    let share =
+        |after: u64, before: u64| (after - before) as f64 / (ended - began).as_nanos() as f64;
+    let (engine, drain) = (share(engine, engine_before), share(drain, drain_before));
     running.terminate().expect("a signal");
     running.wait().expect("an end");
     let wall = Recording::read_kind(&out, Kind::Wall).expect("profiles");
@@ -68,18 +99,14 @@ fn five_thousand_idle_threads_cost_a_hundredth_of_a_core_and_all_their_time_is_a
         .sum();
     let windows = standing(wall);
     let lasted: i64 = windows.iter().map(|window| window.duration).sum();
-    let own: i64 = windows
-        .iter()
-        .filter_map(|window| window.facts.get("agent.thread_cpu_ns")?.parse::<i64>().ok())
-        .sum();
     let share = nanos as f64 / (MANY as f64 * lasted as f64);
     say(&format!(
-        "{MANY} idle threads on {}: {:.2} % of a core in {} s, {share:.3} of their time in samples",
+        "{MANY} idle threads on {}: the wall engine takes {:.2} % of a core, the drain {:.2} %; {share:.3} of their time in samples",
         jdk.version,
-        100.0 * own as f64 / lasted as f64,
-        lasted / 1_000_000_000
+        100.0 * engine,
+        100.0 * drain,
     ));
-    assert!(own <= lasted / SHARE, "{own} ns of {lasted}");
+    assert!(engine < ENGINE, "{engine}");
     // Those of the JVM's own come on top; and what a window lacks or has too much is a round's at the most.
     assert!((0.8..1.2).contains(&share), "{share}");
 }

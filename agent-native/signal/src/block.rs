@@ -62,6 +62,14 @@ pub struct Block {
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Block>() == 128 && core::mem::offset_of!(Block, asked) < 64);
 
+/// Whole µs from `since_ns` to `now_ns`, and when the last of them ends, ns.
+#[must_use]
+pub fn passed(since_ns: u64, now_ns: u64) -> (u32, u64) {
+    let micros = now_ns.saturating_sub(since_ns) / 1_000;
+    let until_ns = since_ns.saturating_add(micros.saturating_mul(1_000));
+    (u32::try_from(micros).unwrap_or(u32::MAX), until_ns)
+}
+
 /// What a thread's stack looked like when it was last sampled by the wall clock, in a wait: bit by bit, so that it can
 /// be told from outside whether it still stands there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -313,13 +321,15 @@ impl Block {
     /// Accounts for the time that has passed up to `now_ns`: µs since it was last done. What is less than one is left
     /// for the next time. By who has the baton.
     pub fn account(&self, now_ns: u64) -> u32 {
-        let since = self.accounted_ns.load(Ordering::Relaxed);
-        let micros = now_ns.saturating_sub(since) / 1_000;
-        self.accounted_ns.store(
-            since.saturating_add(micros.saturating_mul(1_000)),
-            Ordering::Relaxed,
-        );
-        u32::try_from(micros).unwrap_or(u32::MAX)
+        let (micros, until_ns) = passed(self.accounted_ns.load(Ordering::Relaxed), now_ns);
+        self.accounted_ns.store(until_ns, Ordering::Relaxed);
+        micros
+    }
+
+    /// Up to when that was done last. By who has the baton.
+    #[must_use]
+    pub fn accounted_ns(&self) -> u64 {
+        self.accounted_ns.load(Ordering::Relaxed)
     }
 
     /// What passed before `now_ns` is of no account. By who has the baton.
@@ -429,6 +439,7 @@ mod tests {
         assert_eq!(block.account(1_012_999), 12);
         assert_eq!(block.account(1_013_000), 1, "the rest of the 999 ns before");
         assert_eq!(block.account(1_000_000), 0, "never backwards");
+        assert_eq!(block.accounted_ns(), 1_013_000);
         assert_eq!(block.account(u64::MAX), u32::MAX);
     }
 

@@ -77,6 +77,8 @@ struct State {
     entries: HashMap<OsThreadId, Entry>,
     /// By block index: the label of who has or last had it, with the life it belongs to.
     labels: Vec<(Generation, Arc<str>)>,
+    /// By block index: the life of a Java thread that has it. By itself, so that many are looked through in no time.
+    java: Vec<Option<Generation>>,
     free: Vec<BlockIndex>,
     /// Released, but samples of them may be in the ring still.
     resting: Vec<BlockIndex>,
@@ -132,6 +134,7 @@ impl Registry {
             state: Mutex::new(State {
                 entries: HashMap::new(),
                 labels: Vec::new(),
+                java: Vec::new(),
                 free: Vec::new(),
                 resting: Vec::new(),
                 ended: Some(HashSet::new()),
@@ -204,6 +207,9 @@ impl Registry {
             .block
             .set_java(identity.jni_env, identity.java_thread, identity.thread);
         let seat = entry.seat();
+        if let Some(life) = state.java.get_mut(seat.cookie.block.0 as usize) {
+            *life = Some(seat.cookie.generation);
+        }
         set_label(state, seat.cookie.block, name);
         Some(seat)
     }
@@ -298,33 +304,25 @@ impl Registry {
         self.state.lock().labels.len()
     }
 
-    /// Hands out `count` blocks from place `first` on, whoever has them, until `each` says `false`: how many it took. No
-    /// Java thread gets past its end meanwhile ([`Registry::remove_java`]), so it is to be quick.
-    pub fn each_place(
+    /// Hands out the Java threads at `count` places from `first` on until `each` says `false`: how many places were
+    /// passed. None of them gets past its end meanwhile ([`Registry::remove_java`]), so it is to be quick.
+    pub fn each_java(
         &self,
         first: usize,
         count: usize,
-        mut each: impl FnMut(Cookie, &'static Block) -> bool,
+        mut each: impl FnMut(Cookie) -> bool,
     ) -> usize {
         let state = self.state.lock();
-        let end = first.saturating_add(count).min(state.labels.len());
-        let mut taken = 0;
-        for place in first..end {
-            let index = BlockIndex(place as u32);
-            let Some(block) = self.blocks.get(index) else {
-                break;
-            };
-            let generation = block.owner().map_or(Generation(0), |(_, life)| life);
-            let cookie = Cookie {
-                block: index,
+        let end = first.saturating_add(count).min(state.java.len());
+        let places = state.java.get(first..end).unwrap_or_default();
+        let taken = (first..).zip(places).position(|(place, life)| {
+            let cookie = life.map(|generation| Cookie {
+                block: BlockIndex(place as u32),
                 generation,
-            };
-            if !each(cookie, block) {
-                break;
-            }
-            taken += 1;
-        }
-        taken
+            });
+            cookie.is_some_and(|cookie| !each(cookie))
+        });
+        taken.unwrap_or(places.len())
     }
 
     /// The drain is about to empty the ring: returns the blocks that may be given out again once it has.
@@ -407,6 +405,7 @@ impl Registry {
             }
             let unnamed: Arc<str> = Arc::from("?");
             state.labels.resize(made + CHUNK, (Generation(0), unnamed));
+            state.java.resize(made + CHUNK, None);
             state
                 .free
                 .extend((made..made + CHUNK).rev().map(|i| BlockIndex(i as u32)));
@@ -421,6 +420,9 @@ impl Registry {
             return false;
         };
         entry.block.clear_java();
+        if let Some(life) = state.java.get_mut(entry.index.0 as usize) {
+            *life = None;
+        }
         drop(entry.ticker);
         entry.block.release();
         state.resting.push(entry.index);

@@ -105,18 +105,17 @@ impl Wall {
                 }
                 Phase::Ticking => {}
             }
-            visits.tick();
+            let ticks = visits.tick();
             // Ticks that were missed are not made up for: the next stands for them.
-            next = (next + self.period).max(Instant::now());
+            next = (next + self.period * ticks).max(Instant::now());
             self.changed.wait_until(&mut phase, next);
         }
     }
 
     /// Visits from now on: what passed before is of no account.
-    pub fn begin(&self, session: &Session) {
+    pub fn begin(&self) {
         let mut phase = self.phase.lock();
         if *phase == Phase::Waiting {
-            visits::forget(&session.registry);
             *phase = Phase::Ticking;
             self.changed.notify_all();
         }

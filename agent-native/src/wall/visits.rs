@@ -1,7 +1,8 @@
 //! One round after the other over all threads that run Java.
 //!
-//! A tick has a budget of looks, of clocks read and of threads asked; where one is used up the round goes on at the
-//! next tick. So the cost is bounded and the interval is not: each visit stands for the time since the last.
+//! A tick has a budget: of time for looks from outside, and of threads that are asked. Where one is used up the round
+//! goes on at the next tick. So the cost is bounded and the interval is not: each visit stands for the time since the
+//! last.
 //!
 //! A thread that waits is asked once, which wakes it, and from then on looked at from outside ([`vtprof_signal::visit`]):
 //! - Its CPU clock stands still since it was seen to stand: it has not run, so it stands there still, and its record is
@@ -14,9 +15,9 @@
 
 use std::time::Duration;
 
-use vtprof_signal::block::{Block, Imprint};
+use vtprof_signal::block::{Block, Imprint, passed};
 use vtprof_signal::context_table::Lookup;
-use vtprof_signal::cookie::{Cookie, Generation};
+use vtprof_signal::cookie::{BlockIndex, Cookie, Generation};
 use vtprof_signal::counters::Counter;
 use vtprof_signal::handler::{TimerInfo, now_ns};
 use vtprof_signal::shared::Shared;
@@ -31,12 +32,13 @@ use crate::threads::timer::{OsThreadId, cpu_time_ns};
 
 /// A tick, if the budget of a second is divided so.
 const TICK: Duration = Duration::from_millis(10);
-/// Of such a tick: 2 % of a core at 25 µs each, if all threads run and switch all the time.
+/// Threads asked in such a tick: 2 % of a core at 25 µs each, if all threads run and switch all the time.
 const SIGNALS: u32 = 8;
-/// Of such a tick.
-const CLOCKS: u32 = 32;
-/// Of such a tick.
-const LOOKS: u32 = 256;
+/// For looks from outside, in such a tick: 0.3 % of a core. In time and not in looks, which may cost 0.3 µs or five times
+/// as much, as memory is.
+const LOOKS_NS: u64 = 30_000;
+/// Where a round takes more ticks than that, so many are made at once: to wake up takes 25 µs itself.
+const STRIDE: u32 = 5;
 /// Places that are looked at under one lock.
 const BATCH: usize = 32;
 /// CPU time, ns, that the end of a handler may take. A thread that has used more since it was asked has moved on: its
@@ -46,36 +48,46 @@ const HANDLER_END: u64 = 1_000_000;
 /// What may be done in a tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
-    looks: u32,
-    clocks: u32,
+    looks_ns: u64,
     signals: u32,
 }
 
 impl Budget {
     /// As much a second, whatever the period.
     pub fn of(period: Duration) -> Self {
-        let share = |of: u32| {
+        let share = |of: u64| {
             let share = u128::from(of) * period.as_micros() / TICK.as_micros();
-            u32::try_from(share).unwrap_or(u32::MAX).max(1)
+            u64::try_from(share).unwrap_or(u64::MAX).max(1)
         };
         Self {
-            looks: share(LOOKS),
-            clocks: share(CLOCKS),
-            signals: share(SIGNALS),
+            looks_ns: share(LOOKS_NS),
+            signals: u32::try_from(share(SIGNALS.into())).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Of so many ticks.
+    fn of_ticks(self, ticks: u32) -> Self {
+        Self {
+            looks_ns: self.looks_ns.saturating_mul(ticks.into()),
+            signals: self.signals.saturating_mul(ticks),
         }
     }
 
     fn is_used_up(self) -> bool {
-        self.looks == 0 || self.clocks == 0 || self.signals == 0
+        self.looks_ns == 0 || self.signals == 0
     }
 }
 
-/// What was seen of a place last.
+/// What was seen of a place last. All that is needed of a thread that stands, so that nothing else is touched for it.
 #[derive(Clone, Copy)]
 struct Seen {
+    /// Life of the block; none that there is before it was seen.
     generation: Generation,
+    os_thread: OsThreadId,
     /// CPU clock of its thread, ns.
     cpu_ns: u64,
+    /// Up to when its time is accounted for, ns; while it was asked, the block knows.
+    accounted_ns: u64,
     /// Whether it was asked; the block knows whether it has answered.
     is_asked: bool,
     /// Sample and tag of the thread, which was seen to stand; 0 where it was not.
@@ -86,20 +98,13 @@ struct Seen {
 impl Seen {
     const NOTHING: Self = Self {
         generation: Generation(u32::MAX),
+        os_thread: OsThreadId(0),
         cpu_ns: 0,
+        accounted_ns: 0,
         is_asked: false,
         sample_ns: 0,
         tag: Tag::EMPTY,
     };
-}
-
-/// Nothing that was asked before is waited for any more. Nobody is in a handler.
-pub fn forget(registry: &Registry) {
-    registry.each_place(0, usize::MAX, |_, block| {
-        block.set_imprint(None);
-        block.answer();
-        true
-    });
 }
 
 /// See the module. Used by the engine's thread alone.
@@ -114,6 +119,10 @@ pub struct Visits<'a> {
     next: usize,
     /// When the round began, and how long the last took, ns.
     round_ns: (u64, u64),
+    /// Ticks of the round so far.
+    ticks: u32,
+    /// Ticks that are made at once.
+    stride: u32,
     stack: Vec<u8>,
 }
 
@@ -133,20 +142,35 @@ impl<'a> Visits<'a> {
             seen: Vec::new(),
             next: 0,
             round_ns: (now_ns(), 0),
+            ticks: 0,
+            stride: 1,
             stack: Vec::new(),
         }
     }
 
-    /// What passed before, and what was seen, is of no account.
+    /// What passed before, what was seen, and who was asked, is of no account. Nobody is in a handler.
     pub fn restart(&mut self) {
+        for place in 0..self.seen.len() {
+            if let Some(block) = self.shared.blocks.get(BlockIndex(place as u32)) {
+                block.set_imprint(None);
+                block.answer();
+            }
+        }
         self.seen.clear();
         self.next = 0;
         self.round_ns = (now_ns(), 0);
+        (self.ticks, self.stride) = (0, 1);
     }
 
-    /// Visits as many threads as the budget of a tick allows, each once at the most.
-    pub fn tick(&mut self) {
-        self.left = self.budget;
+    /// Visits as many threads as the budget allows, each once at the most. After how many ticks it is to be called again.
+    pub fn tick(&mut self) -> u32 {
+        self.left = self.budget.of_ticks(self.stride);
+        self.ticks = self.ticks.saturating_add(self.stride);
+        self.visit_all();
+        self.stride
+    }
+
+    fn visit_all(&mut self) {
         let places = self.registry.places();
         self.seen.resize(places, Seen::NOTHING);
         let registry = self.registry;
@@ -158,16 +182,25 @@ impl<'a> Visits<'a> {
             if self.next == 0 {
                 let now = now_ns();
                 self.round_ns = (now, now.saturating_sub(self.round_ns.0));
+                self.stride = self.ticks.clamp(1, STRIDE);
+                self.ticks = 0;
             }
             let most = BATCH.min(to_go).min(places - self.next);
-            let passed = registry.each_place(self.next, most, |cookie, block| {
+            let passed = registry.each_java(self.next, most, |cookie| {
                 if self.left.is_used_up() {
                     return false;
                 }
-                self.left.looks -= 1;
-                if block.jni_env() != 0 {
-                    // No Java thread ends while the registry is locked.
-                    self.visit(cookie, block);
+                let at = cookie.block.0 as usize;
+                let seen = self.seen.get(at).copied().unwrap_or(Seen::NOTHING);
+                // No Java thread ends while the registry is locked.
+                let (began, signals) = (now_ns(), self.left.signals);
+                let seen = self.visit(cookie, seen);
+                if signals == self.left.signals {
+                    let took = now_ns().saturating_sub(began);
+                    self.left.looks_ns = self.left.looks_ns.saturating_sub(took);
+                }
+                if let Some(place) = self.seen.get_mut(at) {
+                    *place = seen;
                 }
                 true
             });
@@ -179,83 +212,70 @@ impl<'a> Visits<'a> {
         }
     }
 
-    /// The thread of `block` is Java's, and is kept from its end.
-    fn visit(&mut self, cookie: Cookie, block: &Block) {
-        let Some((os_thread, generation)) = block.owner() else {
-            return;
+    /// What is seen now of a Java thread that is kept from its end.
+    fn visit(&mut self, cookie: Cookie, mut seen: Seen) -> Seen {
+        let Some(block) = self.shared.blocks.get(cookie.block) else {
+            return seen;
         };
-        let at = cookie.block.0 as usize;
-        let seen = self.seen.get(at).copied().unwrap_or(Seen::NOTHING);
-        let is_known = seen.generation == generation;
-        if is_known && seen.is_asked && block.is_asked() {
-            self.shared.counters.add(Counter::WallUnanswered, 1);
-            return;
+        if seen.generation != cookie.generation {
+            let Some((os_thread, generation)) = block.owner() else {
+                return Seen::NOTHING;
+            };
+            seen = Seen {
+                generation,
+                os_thread: OsThreadId(os_thread),
+                // What came before was not its own, or of no account: it stands for the time since the last round came
+                // by. So one that lives for less than a round is sampled in proportion.
+                accounted_ns: now_ns().saturating_sub(self.round_ns.1),
+                ..Seen::NOTHING
+            };
+        }
+        if seen.is_asked {
+            if block.is_asked() {
+                self.shared.counters.add(Counter::WallUnanswered, 1);
+                return seen;
+            }
+            seen.is_asked = false;
+            seen.accounted_ns = block.accounted_ns();
         }
         if !self.wall.of_all && self.tag_of(block) == Lookup::Empty {
-            if is_known {
-                self.see(at, Seen::NOTHING);
-            }
-            return;
+            return Seen::NOTHING;
         }
-        if !is_known {
-            // What came before was not its own, or of no account: it stands for the time since the last round came by.
-            // So one that lives for less than a round is sampled in proportion.
-            block.account_from(now_ns().saturating_sub(self.round_ns.1));
-        }
-        self.left.clocks -= 1;
-        let os_thread = OsThreadId(os_thread);
-        let Some(cpu_ns) = cpu_time_ns(os_thread) else {
-            return;
+        let Some(cpu_ns) = cpu_time_ns(seen.os_thread) else {
+            return seen;
         };
-        if is_known && seen.sample_ns != 0 && seen.cpu_ns == cpu_ns {
-            self.repeat(cookie, block, seen);
-            return;
+        if seen.sample_ns != 0 && seen.cpu_ns == cpu_ns {
+            self.repeat(cookie, &mut seen);
+            return seen;
         }
-        if is_known
-            && let Some(imprint) = block.imprint()
-            && cpu_ns.saturating_sub(seen.cpu_ns) < HANDLER_END
+        let used_ns = cpu_ns.saturating_sub(seen.cpu_ns);
+        seen.cpu_ns = cpu_ns;
+        seen.sample_ns = 0;
+        if let Some(imprint) = block.imprint()
+            && used_ns < HANDLER_END
         {
             self.left.signals -= 1;
-            if let Some(tag) = self.stands(block, imprint, os_thread, cpu_ns) {
-                let seen = Seen {
-                    generation,
-                    cpu_ns,
-                    is_asked: false,
-                    sample_ns: imprint.sample_ns,
-                    tag,
-                };
-                self.see(at, seen);
-                self.repeat(cookie, block, seen);
-                return;
+            if let Some(tag) = self.stands(block, imprint, &seen) {
+                seen.sample_ns = imprint.sample_ns;
+                seen.tag = tag;
+                self.repeat(cookie, &mut seen);
+                return seen;
             }
         }
         // The clock of a thread that runs goes on between two looks.
-        let is_off_cpu = cpu_time_ns(os_thread) == Some(cpu_ns);
+        let is_off_cpu = cpu_time_ns(seen.os_thread) == Some(cpu_ns);
         if !self.wall.of_running && !is_off_cpu {
-            self.see(at, Seen::NOTHING);
-            return;
+            return Seen::NOTHING;
         }
         self.left.signals = self.left.signals.saturating_sub(1);
-        self.see(
-            at,
-            Seen {
-                generation,
-                cpu_ns,
-                is_asked: true,
-                ..Seen::NOTHING
-            },
-        );
+        block.account_from(seen.accounted_ns);
         block.ask();
-        if !send(os_thread, self.registry.signal(), cookie, is_off_cpu) {
+        seen.is_asked = send(seen.os_thread, self.registry.signal(), cookie, is_off_cpu);
+        if !seen.is_asked {
             block.answer();
             self.shared.counters.add(Counter::WallRefused, 1);
         }
-    }
-
-    fn see(&mut self, at: usize, seen: Seen) {
-        if let Some(place) = self.seen.get_mut(at) {
-            *place = seen;
-        }
+        seen
     }
 
     /// The tag of what runs there, as far as it can be told from outside.
@@ -266,13 +286,7 @@ impl<'a> Visits<'a> {
     }
 
     /// The tag of a thread, if it stands as the imprint has it, and did not run since its clock was read.
-    fn stands(
-        &mut self,
-        block: &Block,
-        imprint: Imprint,
-        os_thread: OsThreadId,
-        cpu_ns: u64,
-    ) -> Option<Tag> {
+    fn stands(&mut self, block: &Block, imprint: Imprint, seen: &Seen) -> Option<Tag> {
         let tag = match self.tag_of(block) {
             Lookup::Tag(tag) => tag,
             Lookup::Empty if self.wall.of_all => Tag::EMPTY,
@@ -287,17 +301,20 @@ impl<'a> Visits<'a> {
         let digest = words.iter().fold(Digest::new(), |digest, word| {
             digest.with(u64::from_ne_bytes(*word))
         });
-        let stands = digest.get() == imprint.digest && cpu_time_ns(os_thread) == Some(cpu_ns);
+        let stands =
+            digest.get() == imprint.digest && cpu_time_ns(seen.os_thread) == Some(seen.cpu_ns);
         stands.then_some(tag)
     }
 
-    fn repeat(&self, place: Cookie, block: &Block, seen: Seen) {
+    fn repeat(&self, place: Cookie, seen: &mut Seen) {
         let at_ns = now_ns();
+        let (micros, until_ns) = passed(seen.accounted_ns, at_ns);
+        seen.accounted_ns = until_ns;
         let repeat = Repeat {
             place,
             sample_ns: seen.sample_ns,
             at_ns,
-            micros: block.account(at_ns),
+            micros,
             tag: seen.tag,
         };
         let counter = if self.wall.repeats.push(repeat) {

@@ -89,9 +89,14 @@ pub struct Books {
     /// Their stacks, each once, and how many frames those have.
     stacks: HashSet<Arc<[Location]>>,
     frames: usize,
+    /// Where samples of a stack were booked in this window, so that what many threads have in common is looked for
+    /// once. By the stack's address, which it keeps from being another's.
+    places: HashMap<PlaceKey, (Arc<[Location]>, Place)>,
     /// Which window it is.
     window: u64,
 }
+
+type PlaceKey = (Kind, *const Location, Arc<str>, Tag, Option<&'static str>);
 
 impl Books {
     /// With the kinds that are on.
@@ -114,6 +119,7 @@ impl Books {
             last: Vec::new(),
             stacks: HashSet::new(),
             frames: 0,
+            places: HashMap::new(),
             window: 0,
         }
     }
@@ -189,6 +195,8 @@ impl Books {
 struct Visit<'a> {
     at_ns: u64,
     stack: &'a [Location],
+    /// The same, where it is remembered.
+    kept: Option<&'a Arc<[Location]>>,
     thread: &'a Arc<str>,
     tag: Tag,
     micros: u32,
@@ -256,6 +264,7 @@ impl Recorder {
         let visit = Visit {
             at_ns: head.time_ns,
             stack: &stack,
+            kept: None,
             thread: &thread,
             tag: head.tag,
             micros: head.periods,
@@ -290,6 +299,7 @@ impl Recorder {
             let visit = Visit {
                 at_ns: repeat.at_ns,
                 stack: &last.stack,
+                kept: Some(&last.stack),
                 thread: &last.thread,
                 tag: repeat.tag,
                 micros: repeat.micros,
@@ -408,6 +418,7 @@ impl Recorder {
         }
         if let Some(books) = &mut self.visits {
             books.window += 1;
+            books.places.clear();
             books.sweep();
         }
     }
@@ -430,19 +441,30 @@ impl Recorder {
         weight: Weight,
         booked: &mut ByKind<Option<Booked>>,
     ) {
-        let tally = Tally::of(kind);
-        let number = self.visits.as_ref().map_or(0, |books| books.window);
-        let window = &mut self.windows[kind];
-        let place = match booked[kind] {
-            Some(known) if (known.window, known.tag, known.state) == (number, tag, state) => {
-                Some(known.place)
-            }
-            _ => window.place(visit.stack, visit.thread, tag, state),
+        let Some(books) = &mut self.visits else {
+            return;
         };
+        let number = books.window;
+        let window = &mut self.windows[kind];
+        let known = booked[kind]
+            .filter(|known| (known.window, known.tag, known.state) == (number, tag, state))
+            .map(|known| known.place);
+        let place = known.or_else(|| {
+            let Some(kept) = visit.kept else {
+                return window.place(visit.stack, visit.thread, tag, state);
+            };
+            let key = (kind, kept.as_ptr(), Arc::clone(visit.thread), tag, state);
+            if let Some((_, place)) = books.places.get(&key) {
+                return Some(*place);
+            }
+            let place = window.place(visit.stack, visit.thread, tag, state)?;
+            books.places.insert(key, (Arc::clone(kept), place));
+            Some(place)
+        });
         let Some(place) = place else {
             let kept = window.add(visit.stack, visit.thread, tag, state, weight);
             if kept == Kept::Folded {
-                self.counters.add(tally.store_full, 1);
+                self.counters.add(Tally::of(kind).store_full, 1);
             }
             return;
         };

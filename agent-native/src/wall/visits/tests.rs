@@ -210,7 +210,6 @@ fn a_thread_that_waits_is_asked_until_it_is_known_to_stand_and_then_looked_at_fr
     let engine = wall(false, true);
     let mut visits = Visits::new(engine, bench.shared, bench.registry, budget);
     let (sender, handle) = bench.thread(5, true, &OVER);
-    forget(bench.registry);
     let begun = now_ns();
     visits.restart();
     let (heads, repeats) = repeated(&bench, &mut visits, engine, 50);
@@ -301,11 +300,14 @@ fn a_thread_that_waits_is_asked_until_it_is_known_to_stand_and_then_looked_at_fr
 fn a_budget_is_of_a_second_whatever_the_period_and_never_nothing() {
     let of = |ms| Budget::of(Duration::from_millis(ms));
     let ten = Budget {
-        looks: LOOKS,
-        clocks: CLOCKS,
+        looks_ns: LOOKS_NS,
         signals: SIGNALS,
     };
     assert_eq!(of(10), ten);
-    assert_eq!(of(100).signals, 10 * SIGNALS);
-    assert_eq!((of(1).signals, of(1).clocks), (1, CLOCKS / 10));
+    assert_eq!(of(100), ten.of_ticks(10));
+    let least = Budget {
+        looks_ns: LOOKS_NS / 10,
+        signals: 1,
+    };
+    assert_eq!(of(1), least);
 }

@@ -18,7 +18,7 @@
 //! | [`sampling`] | the signal (its handler is the crate `vtprof-signal`) |
 //! | [`events`] | samples taken in JVMTI events, on their way to the drain |
 //! | [`wall`] | the wall engine, and its thread |
-//! | [`drain`] | the agent's one thread |
+//! | [`drain`] | the agent's thread that sums, names and writes |
 //! | [`spans`] | spans as the shim reports them |
 //! | [`aggregate`] | sums of a window |
 //! | [`symbolize`] | names and lines |

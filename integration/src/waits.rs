@@ -15,8 +15,11 @@ use crate::verdict::{UNKNOWN_NAME, burner_frame};
 
 /// The one frame of a wait that went on when its window ended.
 const STILL_BLOCKED: &str = "[still blocked]";
-/// What makes a span current, and that no longer.
-const AROUND: &str = "io.vtprof.truth.Traced.";
+/// What makes a span current, and that no longer; and what mounts a virtual thread, which is it by then.
+const AROUND: [&str; 2] = [
+    "io.vtprof.truth.Traced.",
+    "java.lang.VirtualThread.runContinuation",
+];
 
 /// Samples of one stack under one set of labels in one window.
 #[derive(Debug, Clone)]
@@ -122,7 +125,7 @@ impl Wait {
         let burner = self.frames.iter().find_map(|frame| burner_frame(frame));
         let name = self.span_name.as_deref();
         // Where too many spans came at once its name is lost, and counted.
-        let is_around = |frame: &String| frame.starts_with(AROUND);
+        let is_around = |frame: &String| AROUND.iter().any(|around| frame.starts_with(around));
         let is_without = || self.is_partial() || self.frames.iter().any(is_around);
         let is_right = burner.map_or_else(is_without, |(class, _)| class == span.burner)
             && (name == Some(&span.name) || name == Some(UNKNOWN_NAME));

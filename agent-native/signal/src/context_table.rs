@@ -164,14 +164,22 @@ impl Glimpse {
 }
 
 impl Lookup {
+    /// What finds that tag.
+    #[must_use]
+    pub const fn of_tag(tag: Tag) -> Self {
+        if tag.is_empty() {
+            Self::Empty
+        } else {
+            Self::Tag(tag)
+        }
+    }
+
     /// Of a tag that was read between two looks at the sequence.
     fn of(before: u32, tag: Tag, after: u32) -> Self {
         if before % 2 == 1 || before != after {
             Self::Busy
-        } else if tag.is_empty() {
-            Self::Empty
         } else {
-            Self::Tag(tag)
+            Self::of_tag(tag)
         }
     }
 }
@@ -266,6 +274,14 @@ impl<'a> ContextTable<'a> {
     pub fn peek(&self, thread: JavaThreadId) -> Lookup {
         self.find(thread)
             .map_or(Lookup::Empty, |(slot, _)| slot.seen(thread).1)
+    }
+
+    /// Whether `thread`, which must be what runs on the calling OS thread, is noted as off its carrier: in the middle of
+    /// leaving it or of coming back, while it has its tag already or still.
+    #[must_use]
+    pub fn is_away(&self, thread: JavaThreadId) -> bool {
+        self.find(thread)
+            .is_some_and(|(slot, _)| slot.left_ns.load(Ordering::Relaxed) != 0)
     }
 
     /// Notes in the record of `thread`, the calling one, that it leaves its carrier at the time that `clock` tells

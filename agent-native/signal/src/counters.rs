@@ -272,7 +272,7 @@ counters! {
     WallCut => "wall.truncated_depth",
     /// Stacks of samples by the wall clock that lack their older frames, or were misread; each names the reason.
     WallTruncated => "wall.truncated_frozen_frames",
-    /// Walks by the wall clock that failed; each sample names the reason.
+    /// Walks by the wall clock that failed; each sample names the reason, or has the stack that its thread told later.
     WallFailed => "wall.failed_walks",
     /// CPU time inside the handler of the wall engine's signals, in ns.
     WallHandlerNs => "agent.wall_handler_ns",

@@ -442,6 +442,9 @@ unsafe fn take_sample(
         if is_off_cpu {
             head.flags = head.flags.and(Flags::OFF_CPU);
         }
+        if shared.contexts.is_away(running) {
+            head.flags = head.flags.and(Flags::AWAY);
+        }
         if head.tag.is_empty() && !shared.visits.are_of_all() {
             shared.counters.add(Counter::WallNoContext, 1);
             return;

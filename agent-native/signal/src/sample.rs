@@ -42,6 +42,8 @@ impl Flags {
     /// It was on no CPU when it was visited. Without `WAITING` it had nothing to wait for any more but a CPU, or was in
     /// a wait that no signal ends, of a disk for one.
     pub const OFF_CPU: Self = Self(1 << 8);
+    /// What runs there is being mounted or unmounted, and is noted as away: its mounts tell how long it is blocked.
+    pub const AWAY: Self = Self(1 << 9);
 
     /// Whether any bit of `other` is set here.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The agent's one thread: empties the ring and the queues, sums, names, closes windows.
+//! The agent's own thread: empties the ring and the queues, sums, names, closes windows.
 //!
 //! | module | noun |
 //! |---|---|

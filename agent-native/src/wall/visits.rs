@@ -5,8 +5,8 @@
 //! last.
 //!
 //! A thread that waits is asked once, which wakes it, and from then on looked at from outside ([`vtprof_signal::visit`]):
-//! - Its CPU clock stands still since it was seen to stand: it has not run, so it stands there still, and its record is
-//!   as it was. One system call of some 0.3 µs.
+//! - Its CPU clock stands still since it was seen to stand, and its tag is what it was: it has not run, so it stands
+//!   there still. One system call of some 0.3 µs.
 //! - It has run a little since it was asked: by the end of the handler, or more. If the words on its stack are those of
 //!   the imprint, and its clock has not gone on while they and its tag were read, it stands where it stood.
 //!
@@ -238,13 +238,16 @@ impl<'a> Visits<'a> {
             seen.is_asked = false;
             seen.accounted_ns = block.accounted_ns();
         }
-        if !self.wall.of_all && self.tag_of(block) == Lookup::Empty {
+        // Before the clock: where that stands still, the tag is of a thread that stood, too.
+        let tag = self.tag_of(block);
+        if !self.wall.of_all && tag == Lookup::Empty {
             return Seen::NOTHING;
         }
         let Some(cpu_ns) = cpu_time_ns(seen.os_thread) else {
             return seen;
         };
-        if seen.sample_ns != 0 && seen.cpu_ns == cpu_ns {
+        // A kernel that accounts for a hypervisor's time may leave some µs of a thread's out of its clock.
+        if seen.sample_ns != 0 && seen.cpu_ns == cpu_ns && tag == Lookup::of_tag(seen.tag) {
             self.repeat(cookie, &mut seen);
             return seen;
         }

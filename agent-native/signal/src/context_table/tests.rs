@@ -173,10 +173,13 @@ fn a_note_of_leaving_is_read_once_and_only_where_there_is_a_record() {
     assert_eq!(table.come_back(me), None);
     table.set(me, &tag(1)).unwrap();
     assert_eq!(table.come_back(me), None);
+    assert!(!table.is_away(me) && !table.is_away(other));
     table.leave(me, || 10);
     table.leave(me, || 20);
+    assert!(table.is_away(me));
     table.set(me, &tag(2)).unwrap();
     assert_eq!(table.come_back(me), Some(20), "the last one counts");
+    assert!(!table.is_away(me));
     assert_eq!(table.come_back(me), None);
     table.leave(me, || 30);
     assert_eq!(table.lookup(me), Lookup::Tag(tag(2)), "the tag stays");

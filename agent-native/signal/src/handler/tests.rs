@@ -728,6 +728,11 @@ fn a_visit_stands_for_the_time_since_the_last_and_is_in_books_of_its_own() {
     visit(shared, cookie);
     let (head, frames) = pop(shared).unwrap();
     assert_eq!((head.tag, frames.len()), (TAG, 3));
+    assert!(!head.flags.has(Flags::AWAY));
+    shared.contexts.leave(JavaThreadId(5), || 1);
+    visit(shared, cookie);
+    assert!(pop(shared).unwrap().0.flags.has(Flags::AWAY));
+    assert_eq!(shared.contexts.come_back(JavaThreadId(5)), Some(1));
     assert!((7_000..60_000_000).contains(&head.periods), "{head:?}");
     assert!(!head.flags.has(Flags::WAITING.and(Flags::STANDS)));
     assert!(!block.is_asked() && block.imprint().is_none());
@@ -755,9 +760,9 @@ fn a_visit_stands_for_the_time_since_the_last_and_is_in_books_of_its_own() {
         Counter::WallLate,
     ]
     .map(|counter| shared.counters.get(counter));
-    assert_eq!(counts, [12, 2, 1, 1, 1]);
+    assert_eq!(counts, [13, 2, 1, 1, 1]);
     assert!(shared.counters.get(Counter::WallRingFull) > 0);
-    assert_eq!(visits(shared), 12);
+    assert_eq!(visits(shared), 13);
     for cpu in [
         Counter::Signals,
         Counter::SamplesTaken,

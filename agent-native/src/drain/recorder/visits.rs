@@ -253,7 +253,8 @@ impl Recorder {
         }
         self.oldest_ns = self.oldest_ns.min(head.time_ns);
         let waits = head.flags.has(Flags::WAITING);
-        let waits = (waits || head.flags.has(Flags::OFF_CPU)).then(|| Standing {
+        let is_kept = waits || head.flags.has(Flags::OFF_CPU);
+        let waits = (is_kept && !head.flags.has(Flags::AWAY)).then(|| Standing {
             is_native,
             enters: head.flags.has(Flags::ENTERING),
             is_ready: !waits,

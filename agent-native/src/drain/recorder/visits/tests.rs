@@ -140,6 +140,8 @@ fn blocked_time_is_of_threads_in_a_context_that_wait_and_says_in_what() {
     visited.sample(now, Flags::NONE, tag(5), 0, 2);
     visited.sample(now, Flags::WAITING.and(Flags::ENTERING), tag(5), 0, 3);
     visited.sample(now, Flags::OFF_CPU, tag(5), 0, 4);
+    visited.sample(now, Flags::OFF_CPU.and(Flags::AWAY), tag(5), 0, 4);
+    visited.sample(now, STANDS.and(Flags::AWAY), tag(5), 0, 4);
     visited.pauses.begin(now + 5);
     visited.sample(now + 6, Flags::WAITING, tag(5), 0, 5);
     visited.sample(now + 7, STANDS, tag(5), -3, 6);

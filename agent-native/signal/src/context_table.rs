@@ -49,7 +49,7 @@ pub struct Slot {
     root: AtomicU64,
     /// Since when the owner is off its carrier, ns; 0 while it is on one, and in a free slot: emptied before `key` is.
     /// Pairs: Release in `leave` with Acquire in `still_away`, which makes the tag that of the leave or a later one;
-    /// the fence in `come_back` with the one in `still_away`, which makes an exchange fail whose tag is a later one.
+    /// the fence in `write` with the one in `still_away`, which makes an exchange fail whose tag is of after the return.
     left_ns: AtomicU64,
 }
 
@@ -300,9 +300,7 @@ impl<'a> ContextTable<'a> {
         if slot.left_ns.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let left_ns = slot.left_ns.swap(0, Ordering::Relaxed);
-        fence(Ordering::Release);
-        Some(left_ns)
+        Some(slot.left_ns.swap(0, Ordering::Relaxed))
     }
 
     /// Moves the notes of all threads that were away at `until_ns` and are still, among those in `count` slots from

@@ -49,7 +49,7 @@ fn five_thousand_idle_threads_are_looked_at_within_the_budget_and_all_their_time
     let _machine = Machine::turn();
     let dir = WorkDir::new("many").expect("a folder");
     let launch = Launch::new(&jdk)
-        .agent("wall=10ms,wall_scope=all,out=out,every=10s,service=many,shim=off")
+        .agent("wall=10ms,wall_scope=all,out=out,every=5s,service=many,shim=off")
         .expect("the agent")
         .flag("-Xss256k")
         .plain_program("Idle", ["600".to_owned(), MANY.to_string()])

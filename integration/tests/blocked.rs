@@ -421,64 +421,6 @@ fn pinned_or_not_a_wait_of_a_virtual_thread_counts_once() {
 }
 
 #[test]
-fn a_wait_that_goes_on_is_in_each_window_up_to_its_end_and_in_the_last() {
-    const THREADS: u64 = 20;
-    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: open waits") {
-        let run = TruthRun::new(&jdk, "open-waits", Strategy::Auto)
-            .seconds(3)
-            .carriers(2)
-            .rate("100hz")
-            .every("1s")
-            .option("blocked=1ms")
-            .argument(format!("--count={THREADS}"))
-            .run()
-            .expect("a run");
-        let waits = blocked(&run);
-        let sum = |name: &str, is_open: bool| -> u64 {
-            let of_that_name = waits.iter().filter(|w| w.name_in(&run.log) == Some(name));
-            let of_that_kind =
-                of_that_name.filter(|w| (w.frames == ["[still blocked]"]) == is_open);
-            of_that_kind.map(|wait| wait.nanos).sum()
-        };
-        let facts = |name: &str, key: &str| -> Vec<i64> {
-            let spans = run.log.spans.values().filter(|span| span.name == name);
-            spans
-                .map(|span| {
-                    run.log
-                        .fact(&format!("{key}.{}", span.span))
-                        .expect("a fact")
-                })
-                .collect()
-        };
-        // Those that end: all of it, and the rest under its own stack.
-        let waited: i64 = facts("ends", "waited").iter().sum();
-        let (open, over) = (sum("ends", true), sum("ends", false));
-        let ratio = (open + over) as f64 / waited as f64;
-        // The last goes on to the end of the JVM, which is not before the program said that it ended.
-        let ended: i64 = run.log.fact("ended").expect("a fact");
-        let last = run.recording.windows.last().expect("a window");
-        let closed = last.monotonic + last.duration;
-        let lasting = |until: i64| -> i64 {
-            let began = facts("goes-on", "began");
-            assert_eq!(began.len() as u64, THREADS);
-            began.iter().map(|began| until - began).sum()
-        };
-        let goes_on = sum("goes-on", true) as f64;
-        say(&format!(
-            "{}: {ratio:.4} of waits that end, {} ms of them after the last window's end; {:.4} to {:.4} of those that go on",
-            jdk.version,
-            over / 1_000_000,
-            goes_on / lasting(ended) as f64,
-            goes_on / lasting(closed) as f64,
-        ));
-        assert!((0.97..1.01).contains(&ratio), "{ratio}");
-        assert!(over > 0 && open > over, "{open} {over}");
-        assert!(goes_on > 0.97 * lasting(ended) as f64, "{goes_on}");
-        assert!(goes_on < 1.01 * lasting(closed) as f64, "{goes_on}");
-    }
-}
-
-#[test]
 fn time_in_which_a_collection_stops_the_world_is_gc_of_each_span_that_would_run() {
     const THREADS: u64 = 2;
     for jdk in jdk::each("blocked: pauses") {

@@ -42,9 +42,11 @@ fn samples_by_the_wall_clock_carry_the_span_of_their_thread() {
             let verdict = Verdict::of(&wall, &run.log);
             let counter = |key| run.recording.counter(key).unwrap_or(0);
             say(&format!(
-                "{scenario} on {}: {verdict}; {} asked, {} repeated, {} repeats lost",
+                "{scenario} on {}: {verdict}; {} asked, {} of them at a signal of CPU time, {} not answered yet, {} repeated, {} repeats lost",
                 jdk.version,
                 counter("wall.signals"),
+                counter("wall.merged"),
+                counter("wall.unanswered"),
                 counter("wall.repeated"),
                 counter("wall.dropped_repeats")
             ));

@@ -14,7 +14,7 @@ use crate::tag::JavaThreadId;
 /// Reader: the handler on that same thread, so what it needs of ordering is program order.
 ///
 /// The second line is the wall engine's. It passes between the engine's thread and the handler on the block's thread
-/// like a baton: the handler's while `asked` is 1, the engine's while it is 0.
+/// like a baton: the engine's while `asked` is 0, else the handler's.
 #[repr(C, align(64))]
 pub struct Block {
     /// Kernel thread id while in use, 0 while free. Pair: Release in `assign`/`release`, Acquire in
@@ -34,8 +34,8 @@ pub struct Block {
     running: AtomicI64,
     /// Inside a walk: a second signal must not start another. Relaxed: same thread only.
     walking: AtomicU32,
-    /// 1 from when the engine signals the thread until its handler is done. Pair: Release in `ask` and `answer`,
-    /// Acquire in `is_asked`.
+    /// Not 0 from when the engine signals the thread until its handler is done: [`ASKED`] or [`ASKED_OFF_CPU`]. Pair:
+    /// Release in `ask` and `answer`, Acquire in `asked`.
     asked: AtomicU32,
     /// 1 while a perf event is in its first period, which is another than the following. Relaxed: written before the
     /// event is published (`perf`), then by the handler alone. So are the two below.
@@ -61,6 +61,11 @@ pub struct Block {
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Block>() == 128 && core::mem::offset_of!(Block, asked) < 64);
+
+/// In `asked`: of a thread that was on a CPU.
+const ASKED: u32 = 1;
+/// In `asked`: of one that was on none.
+const ASKED_OFF_CPU: u32 = 2;
 
 /// Whole µs from `since_ns` to `now_ns`, and when the last of them ends, ns.
 #[must_use]
@@ -302,9 +307,10 @@ impl Block {
         Some(waits >> 1)
     }
 
-    /// The engine is about to signal the thread.
-    pub fn ask(&self) {
-        self.asked.store(1, Ordering::Release);
+    /// The engine is about to signal the thread, which is on a CPU or on none.
+    pub fn ask(&self, is_off_cpu: bool) {
+        let asked = if is_off_cpu { ASKED_OFF_CPU } else { ASKED };
+        self.asked.store(asked, Ordering::Release);
     }
 
     /// The handler has done what it was asked for, or is not going to be.
@@ -316,6 +322,13 @@ impl Block {
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Acquire) != 0
+    }
+
+    /// If so, whether the thread was on no CPU.
+    #[must_use]
+    pub fn asked(&self) -> Option<bool> {
+        let asked = self.asked.load(Ordering::Acquire);
+        (asked != 0).then_some(asked == ASKED_OFF_CPU)
     }
 
     /// Accounts for the time that has passed up to `now_ns`: µs since it was last done. What is less than one is left
@@ -455,7 +468,7 @@ mod tests {
         assert_eq!((block.imprint(), block.owner()), (None, None));
         let life = block.assign(7);
         assert_eq!(block.owner(), Some((7, life)));
-        block.ask();
+        block.ask(false);
         block.set_imprint(Some(imprint));
         assert_eq!((block.imprint(), block.is_asked()), (Some(imprint), true));
         block.assign(8);
@@ -532,7 +545,7 @@ mod model {
             let block = Arc::new(Block::new());
             block.assign(100);
             block.account_from(1_000);
-            block.ask();
+            block.ask(false);
             let handler = {
                 let block = Arc::clone(&block);
                 thread::spawn(move || {

@@ -232,8 +232,10 @@ counters! {
     BlockedCut => "blocked.truncated_depth",
     /// Samples of waits lost because the JVM gave no stack.
     BlockedNoStack => "blocked.dropped_no_stack",
-    /// Signals of the wall engine that reached the handler, until sampling was stopped. Each is in one of the next seven.
+    /// Signals of the wall engine that reached the handler, until sampling was stopped. Each is in one of the seven after the next.
     WallSignals => "wall.signals",
+    /// Of those signals the ones that came with one of CPU time, of which the kernel then keeps one: no loss.
+    WallMerged => "wall.merged",
     /// Samples by the wall clock handed to the drain thread.
     WallTaken => "wall.samples",
     /// Signals of the wall engine that met a thread in no context, where only others are sampled.

@@ -39,7 +39,7 @@ pub struct TimerInfo {
     pub code: c_int,
     pad: c_int,
     timer_id: c_int,
-    /// Expiries merged into this signal; of a visit 1 where the thread was on no CPU.
+    /// Expiries merged into this signal.
     pub overrun: c_int,
     /// What the timer was made with, or the engine has sent: a [`Cookie`].
     pub value: u64,
@@ -48,14 +48,14 @@ pub struct TimerInfo {
 impl TimerInfo {
     /// What the engine sends: the kernel wants the rest of a `siginfo_t` behind it to be zero.
     #[must_use]
-    pub const fn of_visit(signal: c_int, cookie: Cookie, is_off_cpu: bool) -> Self {
+    pub const fn of_visit(signal: c_int, cookie: Cookie) -> Self {
         Self {
             signo: signal,
             errno: 0,
             code: visit::CODE,
             pad: 0,
             timer_id: 0,
-            overrun: is_off_cpu as c_int,
+            overrun: 0,
             value: cookie.to_bits(),
         }
     }
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn on_signal(
             libc::SI_TIMER | visit::CODE => match Cookie::from_bits(timer.value) {
                 Some(cookie) if timer.code == visit::CODE => {
                     // SAFETY: `context` is the kernel's, for this very interruption.
-                    unsafe { on_visit(shared, cookie, timer.overrun != 0, context) };
+                    unsafe { on_visit(shared, cookie, context) };
                 }
                 Some(cookie) => {
                     // SAFETY: as above.
@@ -237,6 +237,7 @@ unsafe fn on_timer(shared: &Shared, cookie: Cookie, overrun: c_int, context: *mu
         // SAFETY: `block` is the calling thread's own; for the rest as above.
         Some(block) => unsafe {
             sample_or_drop(shared, block, os_thread, cookie, periods, periods, context);
+            take_merged_visit(shared, inside.mode(), block, os_thread, cookie, context);
         },
         None => shared
             .counters
@@ -268,6 +269,8 @@ unsafe fn on_perf(shared: &Shared, descriptor: c_int, owner: Owner, context: *mu
     };
     let events = &perf::EVENTS;
     let period_ns = events.period_ns();
+    // SAFETY: `block` is the calling thread's own; for the rest as above.
+    unsafe { take_merged_visit(shared, inside.mode(), block, os_thread, cookie, context) };
     if block.end_first_period() {
         events.end_first_period(descriptor);
     }
@@ -359,7 +362,7 @@ unsafe fn sample_or_drop(
 
 /// # Safety
 /// As for `on_timer`.
-unsafe fn on_visit(shared: &Shared, cookie: Cookie, is_off_cpu: bool, context: *mut c_void) {
+unsafe fn on_visit(shared: &Shared, cookie: Cookie, context: *mut c_void) {
     let counters = shared.counters;
     // As in `on_timer`: each way to the end counts one loss or sample for one signal.
     let inside = shared.gate.enter();
@@ -367,42 +370,88 @@ unsafe fn on_visit(shared: &Shared, cookie: Cookie, is_off_cpu: bool, context: *
         counters.add(Counter::WallLate, 1);
         return;
     }
-    counters.add(Counter::WallSignals, 1);
-    if inside.mode() == Mode::Disarmed {
-        counters.add(Counter::WallDisarmed, 1);
-        return;
-    }
-    let started = now_ns();
     // SAFETY: `gettid` takes nothing and cannot fail.
     let os_thread = unsafe { libc::gettid() }.cast_unsigned();
     match block_of(shared, cookie, os_thread) {
-        Some(block) => {
-            let micros = block.account(started);
-            block.set_imprint(None);
-            if block.begin_walk() {
-                // SAFETY: `block` is the calling thread's own block, so what it says of its JavaThread holds.
-                unsafe {
-                    take_sample(
-                        shared,
-                        Cause::Visit { is_off_cpu },
-                        block,
-                        os_thread,
-                        cookie,
-                        micros,
-                        started,
-                        context,
-                    );
-                };
-                block.end_walk();
-            } else {
-                counters.add(Counter::WallNested, 1);
-            }
-            block.answer();
+        // SAFETY: `block` is the calling thread's own; for the rest as above.
+        Some(block) => unsafe {
+            let _else_it_was_taken_before =
+                take_visit(shared, inside.mode(), block, os_thread, cookie, context);
+        },
+        None => {
+            counters.add(Counter::WallSignals, 1);
+            counters.add(Counter::WallStale, 1);
         }
-        None => counters.add(Counter::WallStale, 1),
     }
-    counters.add(Counter::WallHandlerNs, now_ns().saturating_sub(started));
     drop(inside);
+}
+
+/// At a signal of CPU time: the visit that the thread is asked for. Of a signal below `SIGRTMIN` a thread has one
+/// pending at a time, and another is forgotten (`legacy_queue` in the kernel's `kernel/signal.c`; a timer's is not), so
+/// that of a visit often is where threads lose their CPU at the tick at which their timer fires. Where it comes
+/// nevertheless, nothing is asked any more.
+///
+/// # Safety
+/// As for [`take_visit`].
+unsafe fn take_merged_visit(
+    shared: &Shared,
+    mode: Mode,
+    block: &Block,
+    os_thread: u32,
+    cookie: Cookie,
+    context: *mut c_void,
+) {
+    // SAFETY: the caller's.
+    if unsafe { take_visit(shared, mode, block, os_thread, cookie, context) } {
+        shared.counters.add(Counter::WallMerged, 1);
+    }
+}
+
+/// The visit that the calling thread is asked for; `false` where it is asked for none.
+///
+/// # Safety
+/// `block` is the calling OS thread's; `context` as for `on_timer`; the gate is entered.
+unsafe fn take_visit(
+    shared: &Shared,
+    mode: Mode,
+    block: &Block,
+    os_thread: u32,
+    cookie: Cookie,
+    context: *mut c_void,
+) -> bool {
+    let counters = shared.counters;
+    let Some(is_off_cpu) = block.asked() else {
+        return false;
+    };
+    counters.add(Counter::WallSignals, 1);
+    if mode == Mode::Disarmed {
+        counters.add(Counter::WallDisarmed, 1);
+        return true;
+    }
+    let started = now_ns();
+    let micros = block.account(started);
+    block.set_imprint(None);
+    if block.begin_walk() {
+        // SAFETY: `block` is the calling thread's own block, so what it says of its JavaThread holds.
+        unsafe {
+            take_sample(
+                shared,
+                Cause::Visit { is_off_cpu },
+                block,
+                os_thread,
+                cookie,
+                micros,
+                started,
+                context,
+            );
+        };
+        block.end_walk();
+    } else {
+        counters.add(Counter::WallNested, 1);
+    }
+    block.answer();
+    counters.add(Counter::WallHandlerNs, now_ns().saturating_sub(started));
+    true
 }
 
 /// # Safety

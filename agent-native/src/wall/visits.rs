@@ -44,6 +44,8 @@ const BATCH: usize = 32;
 /// CPU time, ns, that the end of a handler may take. A thread that has used more since it was asked has moved on: its
 /// stack is not worth a look.
 const HANDLER_END: u64 = 1_000_000;
+/// CPU time, ns, that a thread does not use before a signal is delivered that is pending.
+const LOST: u64 = 10_000_000;
 
 /// What may be done in a tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -233,7 +235,7 @@ impl<'a> Visits<'a> {
         if seen.is_asked {
             if block.is_asked() {
                 self.shared.counters.add(Counter::WallUnanswered, 1);
-                return seen;
+                return self.ask_again(cookie, seen);
             }
             seen.is_asked = false;
             seen.accounted_ns = block.accounted_ns();
@@ -272,11 +274,26 @@ impl<'a> Visits<'a> {
         }
         self.left.signals = self.left.signals.saturating_sub(1);
         block.account_from(seen.accounted_ns);
-        block.ask();
-        seen.is_asked = send(seen.os_thread, self.registry.signal(), cookie, is_off_cpu);
+        block.ask(is_off_cpu);
+        seen.is_asked = send(seen.os_thread, self.registry.signal(), cookie);
         if !seen.is_asked {
             block.answer();
             self.shared.counters.add(Counter::WallRefused, 1);
+        }
+        seen
+    }
+
+    /// Sends the signal again where the thread has run since, so that it must have been lost: with another of the same
+    /// number that was pending. If it was not, the thread is asked for nothing more when the second one comes.
+    fn ask_again(&mut self, cookie: Cookie, mut seen: Seen) -> Seen {
+        if let Some(cpu_ns) = cpu_time_ns(seen.os_thread)
+            && cpu_ns.saturating_sub(seen.cpu_ns) > LOST
+        {
+            seen.cpu_ns = cpu_ns;
+            self.left.signals = self.left.signals.saturating_sub(1);
+            if !send(seen.os_thread, self.registry.signal(), cookie) {
+                self.shared.counters.add(Counter::WallRefused, 1);
+            }
         }
         seen
     }
@@ -330,7 +347,7 @@ impl<'a> Visits<'a> {
 }
 
 /// Signals a thread of this process; `false` where the kernel does not take it.
-fn send(thread: OsThreadId, signal: i32, cookie: Cookie, is_off_cpu: bool) -> bool {
+fn send(thread: OsThreadId, signal: i32, cookie: Cookie) -> bool {
     // As large as the kernel's `siginfo_t`, of which all that is not set must be zero.
     #[repr(C)]
     union Info {
@@ -339,7 +356,7 @@ fn send(thread: OsThreadId, signal: i32, cookie: Cookie, is_off_cpu: bool) -> bo
     }
     const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
     let mut info = Info { whole: [0; 16] };
-    info.visit = std::mem::ManuallyDrop::new(TimerInfo::of_visit(signal, cookie, is_off_cpu));
+    info.visit = std::mem::ManuallyDrop::new(TimerInfo::of_visit(signal, cookie));
     // SAFETY: the call takes no pointer but `info`, which is as large as it asks for.
     let code = unsafe {
         libc::syscall(

@@ -686,8 +686,13 @@ fn a_real_timer_signal_becomes_samples_and_a_foreign_one_goes_on_to_its_owner() 
 }
 
 fn visit(shared: &'static Shared, cookie: Cookie) {
+    shared.blocks.get(cookie.block).unwrap().ask(true);
+    on_visits_signal(shared, cookie);
+}
+
+fn on_visits_signal(shared: &'static Shared, cookie: Cookie) {
     // SAFETY: the walkers of these tests do not look at the context.
-    unsafe { on_visit(shared, cookie, true, core::ptr::null_mut()) };
+    unsafe { on_visit(shared, cookie, core::ptr::null_mut()) };
 }
 
 /// What became of the signals of visits.
@@ -724,7 +729,6 @@ fn a_visit_stands_for_the_time_since_the_last_and_is_in_books_of_its_own() {
     shared.visits.set(false, false, None, None);
     shared.contexts.set(JavaThreadId(5), &TAG).unwrap();
     block.account_from(now_ns() - 7_000_000);
-    block.ask();
     visit(shared, cookie);
     let (head, frames) = pop(shared).unwrap();
     assert_eq!((head.tag, frames.len()), (TAG, 3));
@@ -749,6 +753,7 @@ fn a_visit_stands_for_the_time_since_the_last_and_is_in_books_of_its_own() {
     block.assign(1);
     visit(shared, cookie);
     shared.gate.disarm();
+    let (_, cookie) = own_block(shared);
     visit(shared, cookie);
     shared.gate.close();
     visit(shared, cookie);
@@ -775,6 +780,39 @@ fn a_visit_stands_for_the_time_since_the_last_and_is_in_books_of_its_own() {
     ] {
         assert_eq!(shared.counters.get(cpu), 0, "{cpu:?}");
     }
+}
+
+#[test]
+fn a_visit_whose_signal_is_lost_to_one_of_cpu_time_is_taken_there_and_not_again() {
+    let shared = shared(three_frames, 64);
+    let (block, cookie) = own_block(shared);
+    block.set_java(8, 0, JavaThreadId(5));
+    shared.visits.set(true, false, None, None);
+    shared.set_source(Source::Mount);
+    signal(shared, cookie, 0);
+    assert!(!pop(shared).unwrap().0.flags.has(Flags::WALL));
+    assert!(pop(shared).is_none(), "nobody asked");
+    for is_off_cpu in [true, false] {
+        block.ask(is_off_cpu);
+        signal(shared, cookie, 2);
+        let (cpu, _) = pop(shared).unwrap();
+        assert!(!cpu.flags.has(Flags::WALL) && cpu.periods == 3);
+        let (wall, frames) = pop(shared).unwrap();
+        assert!(wall.flags.has(Flags::WALL) && frames.len() == 3);
+        assert_eq!(wall.flags.has(Flags::OFF_CPU), is_off_cpu);
+        assert!(!block.is_asked());
+        // Where it was not lost.
+        on_visits_signal(shared, cookie);
+        assert!(pop(shared).is_none());
+    }
+    let counts = [
+        Counter::Signals,
+        Counter::WallSignals,
+        Counter::WallMerged,
+        Counter::WallTaken,
+    ]
+    .map(|counter| shared.counters.get(counter));
+    assert_eq!(counts, [3, 2, 2, 2]);
 }
 
 #[test]

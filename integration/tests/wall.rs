@@ -7,12 +7,22 @@ use std::time::Duration;
 use vtprof_integration::jdk;
 use vtprof_integration::jvm::{Machine, Running};
 use vtprof_integration::launch::Launch;
-use vtprof_integration::recording::Recording;
+use vtprof_integration::recording::{Recording, Sample};
 use vtprof_integration::report::say;
 use vtprof_integration::truth_run::{Strategy, TruthRun};
 use vtprof_integration::verdict::Verdict;
 use vtprof_integration::workdir::WorkDir;
 use vtprof_profile::kind::Kind;
+
+/// What spans burn, ns.
+fn burnt(recording: &Recording) -> u64 {
+    let is_burning = |sample: &&Sample| {
+        let leaf = sample.frames.first();
+        sample.tag.is_some() && leaf.is_some_and(|leaf| leaf.starts_with("io.vtprof.truth.burn."))
+    };
+    let samples = recording.samples.iter().filter(is_burning);
+    samples.map(|sample| sample.nanos).sum()
+}
 
 #[test]
 fn samples_by_the_wall_clock_carry_the_span_of_their_thread() {
@@ -52,6 +62,12 @@ fn samples_by_the_wall_clock_carry_the_span_of_their_thread() {
             ));
             verdict.assert_no_wrong_tag();
             assert!(verdict.right > 100, "{verdict}");
+            // Who uses CPU is there meanwhile, and may wait for a CPU on top.
+            let (cpu, there) = (burnt(&run.recording), burnt(&wall));
+            assert!(
+                there as f64 > 0.8 * cpu as f64,
+                "{there} ns by the wall clock of {cpu} ns of CPU"
+            );
             assert_eq!(counter("wall.dropped_repeats"), 0);
             assert!(counter("wall.repeated") > 0);
         }

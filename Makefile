@@ -4,7 +4,7 @@
 # make matrix     the tests on JDK 17, 21, 25 and, from Debian sid, 26 and 27, one by one; JDKS=26,27 TESTS="exits memory" for less
 # make truth      the published tag figures: half an hour
 # make stacks     a million stacks of virtual threads judged: an hour
-# make soak       chaos under the highest rate: MINUTES=3 JDK=25 GC=G1 SEED=… PACE=stress=4000hz MALLOC=debug|plain
+# make soak       chaos under the highest rate: MINUTES=3 JDK=25 GC=G1 SEED=… PACE=stress=4000hz KINDS=all|cpu MALLOC=debug|plain
 # make bench      cost of a context attach and close, and of a signal
 
 SHELL := bash
@@ -74,6 +74,7 @@ soak: export VTPROF_SOAK_JDK = $(JDK)
 soak: export VTPROF_SOAK_GC = $(GC)
 soak: export VTPROF_SOAK_SEED = $(SEED)
 soak: export VTPROF_SOAK_PACE = $(PACE)
+soak: export VTPROF_SOAK_KINDS = $(KINDS)
 soak: export VTPROF_SOAK_MALLOC = $(MALLOC)
 soak: prepare-test native shim java
 	cargo test -p vtprof-integration --locked --test soak -- --nocapture

@@ -173,6 +173,11 @@ impl Recording {
                     bail!("label {key} twice in a sample");
                 }
             }
+            if let Some(own) = kind.label() {
+                labels
+                    .remove(own)
+                    .with_context(|| format!("a sample without a {own}"))?;
+            }
             let thread = labels.remove("thread").map(|name| names.intern(name));
             self.samples.push(Sample {
                 frames,

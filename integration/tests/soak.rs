@@ -1,8 +1,8 @@
 //! Under chaos and at the highest rate no tag and no chain is wrong, nothing crashes, hangs or leaks, and every
 //! signal is accounted for.
 //!
-//! `VTPROF_SOAK_MINUTES` (3), `_JDK` (25), `_GC` (G1), `_SEED` (the clock), `_PACE` (`stress=4000hz`) and `_MALLOC`
-//! (`debug` or `plain`; drawn) choose; `make soak` sets them.
+//! `VTPROF_SOAK_MINUTES` (3), `_JDK` (25), `_GC` (G1), `_SEED` (the clock), `_PACE` (`stress=4000hz`), `_KINDS`
+//! (`all` or `cpu`) and `_MALLOC` (`debug` or `plain`; drawn) choose; `make soak` sets them.
 
 use vtprof_integration::jvm::Machine;
 use vtprof_integration::report::say;

@@ -22,6 +22,17 @@ const KINDS: [&str; 3] = [
     "samples.native_thread",
 ];
 
+/// What becomes of a signal of the wall engine.
+const VISITS: [&str; 7] = [
+    "wall.samples",
+    "wall.no_context",
+    "wall.stale",
+    "wall.dropped_ring_full",
+    "wall.dropped_ring_contended",
+    "wall.dropped_disarmed",
+    "wall.dropped_nested",
+];
+
 /// The books of a run.
 #[derive(Debug, Default, Clone)]
 pub struct Ledger {
@@ -41,6 +52,10 @@ pub struct Ledger {
     pub sampled: u64,
     /// Walks that failed, as counted.
     pub failed: u64,
+    /// Signals of the wall engine.
+    pub asked: u64,
+    /// What became of them, as counted.
+    pub answered: u64,
     /// Profiles that could not be written.
     pub unwritten: u64,
 }
@@ -61,6 +76,8 @@ impl Ledger {
         self.taken += counter("samples.taken");
         self.by_kind += KINDS.iter().map(|key| counter(key)).sum::<u64>();
         self.sampled += recording.count();
+        self.asked += counter("wall.signals");
+        self.answered += VISITS.iter().map(|key| counter(key)).sum::<u64>();
         self.unwritten += counter("windows.write_failed");
         self.failed += recording
             .windows
@@ -86,6 +103,12 @@ impl Ledger {
                 self.taken, self.by_kind, self.sampled
             ));
         }
+        if self.asked != self.answered {
+            faults.push(format!(
+                "{} signals of the wall engine, but {} are accounted for",
+                self.asked, self.answered
+            ));
+        }
         if self.unwritten > 0 {
             faults.push(format!("{} windows could not be written", self.unwritten));
         }
@@ -97,8 +120,14 @@ impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} signals, {} periods = {} in profiles + {} counted as lost; {} samples, {} failed walks",
-            self.signals, self.expired, self.profiled, self.lost, self.sampled, self.failed
+            "{} signals, {} periods = {} in profiles + {} counted as lost; {} samples, {} failed walks, {} visits",
+            self.signals,
+            self.expired,
+            self.profiled,
+            self.lost,
+            self.sampled,
+            self.failed,
+            self.asked
         )
     }
 }
@@ -149,9 +178,13 @@ mod tests {
             ("dropped.ring_full", "2"),
             ("signals.stale", "1"),
             ("failed.safepoint", "1"),
+            ("wall.signals", "4"),
+            ("wall.samples", "3"),
         ];
         let mut ledger = Ledger::default();
         ledger.add(&window(&first, 2, 20));
+        assert_eq!(ledger.faults().len(), 3, "{:?}", ledger.faults());
+        ledger.add(&window(&[("wall.dropped_nested", "1")], 0, 0));
         assert_eq!(ledger.faults().len(), 2, "{:?}", ledger.faults());
         let mut short = ledger.clone();
         ledger.add(&window(&[], 1, 20));

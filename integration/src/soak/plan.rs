@@ -16,6 +16,9 @@ const THREADS: u32 = 12;
 /// Found at start by the dynamic linker, on its own path.
 const DEBUG_ALLOCATOR: &str = "libc_malloc_debug.so.0";
 
+/// Options that turn all kinds on but CPU time.
+const KINDS: &str = ",blocked=1ms,wall=10ms,wall_scope=all,lock=1ms,alloc=512k,live=4k";
+
 /// See the module.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -29,6 +32,8 @@ pub struct Plan {
     pub seed: u64,
     /// The agent's option that makes signals, `stress=…` or `cpu=…`.
     pub pace: String,
+    /// Whether all kinds of profile are on, or CPU time alone.
+    pub all_kinds: bool,
     /// Whether the C library checks and poisons what is allocated.
     pub debug_allocator: bool,
     /// Whether the code cache is so small that code is thrown away.
@@ -62,6 +67,11 @@ impl Plan {
             gc: setting("GC", "G1".to_owned())?,
             seed,
             pace: setting("PACE", "stress=4000hz".to_owned())?,
+            all_kinds: match setting("KINDS", "all".to_owned())?.as_str() {
+                "all" => true,
+                "cpu" => false,
+                other => bail!("VTPROF_SOAK_KINDS is all or cpu, not {other}"),
+            },
             debug_allocator,
             small_code_cache: draw.one_of(3) == 0,
             carriers: 1 + draw.one_of(3),
@@ -77,8 +87,9 @@ impl Plan {
         let mut transformer = std::ffi::OsString::from("-javaagent:");
         transformer.push(&program);
         let options = format!(
-            "{},out=out,every=10s,keep=64GiB,service=soak,log=debug",
-            self.pace
+            "{}{},out=out,every=10s,keep=64GiB,service=soak,log=debug",
+            self.pace,
+            if self.all_kinds { KINDS } else { "" }
         );
         let mut launch = Launch::new(&self.jdk)
             .agent_at(&artifacts::install(dir)?, &options)
@@ -134,11 +145,16 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "soak of {} min on {} with {}, {}, seed {} ({} carrier(s), {} code cache, {} allocator)",
+            "soak of {} min on {} with {}, {}, {}, seed {} ({} carrier(s), {} code cache, {} allocator)",
             self.minutes,
             self.jdk.version,
             self.gc,
             self.pace,
+            if self.all_kinds {
+                "all kinds"
+            } else {
+                "CPU time alone"
+            },
             self.seed,
             self.carriers,
             if self.small_code_cache {

@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use vtprof_profile::kind::Kind;
 
 use crate::deep::Tally;
 use crate::jvm::{Finished, Running};
@@ -31,6 +32,8 @@ const QUOTED: usize = 80;
 pub struct Outcome {
     /// Each sample's tag judged.
     pub verdict: Verdict,
+    /// The same of the other kinds that are on, by samples and not by what they count.
+    pub others: Vec<(Kind, Verdict)>,
     /// Each deep stack judged.
     pub tally: Tally,
     /// Every signal accounted for.
@@ -51,22 +54,33 @@ impl Outcome {
             .filter_map(|(name, count)| Some((name, count.parse().ok()?)))
     }
 
+    fn verdicts(&self) -> impl Iterator<Item = (Kind, &Verdict)> {
+        let others = self.others.iter();
+        std::iter::once((Kind::Cpu, &self.verdict))
+            .chain(others.map(|(kind, verdict)| (*kind, verdict)))
+    }
+
     /// All that is wrong with it; empty for a pass.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = self.ledger.faults();
-        let wrong = (
-            self.verdict.wrong,
-            self.verdict.around_wrong,
-            self.verdict.tagged_without_span,
-        );
-        if wrong != (0, 0, 0) {
-            faults.push(format!("wrong tags {wrong:?}: {}", self.verdict));
-        }
-        if self.verdict.unknown_span > 0 {
-            faults.push(format!(
-                "{} samples with tags of spans nobody made",
-                self.verdict.unknown_span
-            ));
+        for (kind, verdict) in self.verdicts() {
+            let name = kind.name();
+            if wrong(verdict) > 0 {
+                faults.push(format!("{name}: wrong tags: {verdict}"));
+            }
+            if verdict.unknown_span > 0 {
+                faults.push(format!(
+                    "{name}: {} samples with tags of spans nobody made",
+                    verdict.unknown_span
+                ));
+            }
+            let judged = match kind {
+                Kind::Cpu => verdict.right,
+                _ => verdict.right + verdict.around + verdict.without_span + verdict.elsewhere,
+            };
+            if judged == 0 {
+                faults.push(format!("{name}: nothing was sampled that could be judged"));
+            }
         }
         if self.tally.wrong > 0 {
             faults.push(format!(
@@ -75,8 +89,8 @@ impl Outcome {
                 self.tally.quoted.join("\n")
             ));
         }
-        if self.verdict.right == 0 || self.tally.all() == 0 {
-            faults.push("nothing was sampled that could be judged".to_owned());
+        if self.tally.all() == 0 {
+            faults.push("no stack was sampled that could be judged".to_owned());
         }
         if let Some(growth) = self.growth.filter(|growth| growth.is_leak()) {
             faults.push(format!("memory grew: {growth}"));
@@ -98,7 +112,7 @@ impl fmt::Display for Outcome {
                 .map(|(name, _)| name)
                 .collect::<Vec<_>>(),
             verdict.right,
-            verdict.wrong + verdict.around_wrong + verdict.tagged_without_span,
+            wrong(verdict),
             verdict.untagged,
             verdict.total,
             verdict.around,
@@ -106,11 +120,28 @@ impl fmt::Display for Outcome {
             self.tally,
             self.ledger
         )?;
+        for (kind, verdict) in &self.others {
+            write!(
+                f,
+                "{}: {} right, {} wrong, {} untagged, {} around, {} elsewhere | ",
+                kind.name(),
+                verdict.right,
+                wrong(verdict),
+                verdict.untagged,
+                verdict.around,
+                verdict.elsewhere
+            )?;
+        }
         match self.growth {
             Some(growth) => growth.fmt(f),
             None => f.write_str("too short to judge memory"),
         }
     }
+}
+
+/// Samples with a tag that they should not have.
+fn wrong(verdict: &Verdict) -> u64 {
+    verdict.wrong + verdict.around_wrong + verdict.tagged_without_span
 }
 
 /// Runs it in `dir` and judges what it left there.
@@ -126,6 +157,7 @@ pub fn soak(plan: &Plan, dir: &Path) -> Result<Outcome> {
     let log = TruthLog::read(&dir.join("truth.log"))?;
     let mut outcome = Outcome {
         verdict: Verdict::default(),
+        others: Vec::new(),
         tally: Tally::default(),
         ledger: Ledger::default(),
         growth: Growth::of(&watch.memory),
@@ -136,6 +168,22 @@ pub fn soak(plan: &Plan, dir: &Path) -> Result<Outcome> {
         outcome.verdict.add(&Verdict::of(&window, &log));
         outcome.tally.add(Tally::of_climbers(&window));
         outcome.ledger.add(&window);
+    }
+    let others = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Cpu);
+    for kind in others.filter(|_| plan.all_kinds) {
+        let mut verdict = Verdict::default();
+        for file in recording::files(&dir.join("out"), &format!("-{}-", kind.name()))? {
+            let mut window = Recording::read_one(&file, kind)?;
+            for sample in &mut window.samples {
+                // A sample may stand for less than one.
+                sample.count = 1;
+            }
+            verdict.add(&Verdict::of(&window, &log));
+            if kind == Kind::Wall {
+                outcome.tally.add(Tally::of_climbers(&window));
+            }
+        }
+        outcome.others.push((kind, verdict));
     }
     Ok(outcome)
 }

@@ -117,6 +117,7 @@ impl Recorder {
         // hold the window up.
         let mut left = self.event_samples.capacity();
         loop {
+            self.read_repeats();
             self.symbolizer.native.before_batch();
             let more_records = self.read_batch();
             self.symbolizer.native.after_batch();
@@ -129,7 +130,7 @@ impl Recorder {
             for step in self.redefinitions.take() {
                 self.symbolizer.redefine(step, now_ns());
             }
-            self.read_repeats();
+            self.read_pauses();
             self.book_batch(source);
             self.book_events(source);
             if !more {

@@ -27,9 +27,16 @@ pub fn prepare(jvmti: Jvmti) -> Result<()> {
 
 /// The calling thread is about to wait for a monitor.
 pub fn enter(env: *mut JNIEnv) {
-    if let Some(session) = listener()
-        && let Some(block) = identity::block(session, env)
-    {
+    let Some(session) = listener() else {
+        return;
+    };
+    let Some(block) = identity::block(session, env) else {
+        return;
+    };
+    // SAFETY: the calling thread's own block, and it is in a callback, so alive.
+    let running = unsafe { session.shared.running(block) };
+    // One that leaves its carrier to wait may tell of the end on another.
+    if running == block.own_thread() || session.shared.visits.are_pinned() {
         block.begin_wait();
     }
 }

@@ -12,6 +12,7 @@ use vtprof_signal::counters::Counter;
 use super::{Order, Session};
 use crate::log;
 use crate::options::value::spelled;
+use crate::wall::visits;
 
 /// Whether samples are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +90,9 @@ impl Session {
             // Whether it was taken up or not: nothing is to be written while sampling is stopped.
             self.ending.tell(Order::Pause);
             return Err(SwitchError::SlowToStart(flush));
+        }
+        if self.wall.is_some() {
+            visits::forget(self.shared, self.registry.places());
         }
         self.shared.gate.open();
         self.registry.resume();

@@ -20,10 +20,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use vtprof_profile::kind::Kind;
+use vtprof_signal::shared::Shared;
 
 use crate::log;
 use crate::options::{Options, WallScope};
 use crate::session::Session;
+use crate::threads::registry::Registry;
 use crate::threads::timer::{OsThreadId, cpu_time_ns};
 use entered::EnteredStacks;
 use repeats::Repeats;
@@ -35,6 +37,8 @@ const PERIOD: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Waiting,
+    /// To be ticking, and what was seen before is of no account.
+    Beginning,
     Ticking,
     Over,
 }
@@ -79,7 +83,8 @@ impl Wall {
                 let me = OsThreadId::current();
                 session.registry.exclude(me);
                 self.os_thread.store(me.0, Ordering::Relaxed);
-                if catch_unwind(AssertUnwindSafe(|| self.run(session))).is_err() {
+                let run = || self.run(session.shared, &session.registry);
+                if catch_unwind(AssertUnwindSafe(run)).is_err() {
                     log::error(
                         "the wall engine failed: nothing is sampled by the wall clock any more",
                     );
@@ -89,9 +94,9 @@ impl Wall {
             .map(drop)
     }
 
-    fn run(&self, session: &Session) {
+    fn run(&self, shared: &'static Shared, registry: &Registry) {
         let budget = Budget::of(self.period);
-        let mut visits = Visits::new(self, session.shared, &session.registry, budget);
+        let mut visits = Visits::new(self, shared, registry, budget);
         let mut next = Instant::now();
         let mut phase = self.phase.lock();
         loop {
@@ -99,9 +104,13 @@ impl Wall {
                 Phase::Over => return,
                 Phase::Waiting => {
                     self.changed.wait(&mut phase);
+                    continue;
+                }
+                // Not when it wakes up: it may have slept all the while since the last tick.
+                Phase::Beginning => {
                     visits.restart();
                     next = Instant::now();
-                    continue;
+                    *phase = Phase::Ticking;
                 }
                 Phase::Ticking => {}
             }
@@ -116,7 +125,7 @@ impl Wall {
     pub fn begin(&self) {
         let mut phase = self.phase.lock();
         if *phase == Phase::Waiting {
-            *phase = Phase::Ticking;
+            *phase = Phase::Beginning;
             self.changed.notify_all();
         }
     }
@@ -124,7 +133,7 @@ impl Wall {
     /// Visits nobody any more. No visit goes on when this returns; signals may be on their way.
     pub fn end(&self) {
         let mut phase = self.phase.lock();
-        if *phase == Phase::Ticking {
+        if *phase != Phase::Over {
             *phase = Phase::Waiting;
         }
     }

@@ -92,6 +92,8 @@ struct Seen {
     accounted_ns: u64,
     /// Whether it was asked; the block knows whether it has answered.
     is_asked: bool,
+    /// Whether the kernel took the signal.
+    is_sent: bool,
     /// Sample and tag of the thread, which was seen to stand; 0 where it was not.
     sample_ns: u64,
     tag: Tag,
@@ -104,9 +106,21 @@ impl Seen {
         cpu_ns: 0,
         accounted_ns: 0,
         is_asked: false,
+        is_sent: false,
         sample_ns: 0,
         tag: Tag::EMPTY,
     };
+}
+
+/// Nobody is asked any more, and no imprint left, at that many places: signals were turned away while the gate was
+/// closed. Before it opens again; the engine does not tick meanwhile.
+pub fn forget(shared: &Shared, places: usize) {
+    for place in 0..places {
+        if let Some(block) = shared.blocks.get(BlockIndex(place as u32)) {
+            block.set_imprint(None);
+            block.answer();
+        }
+    }
 }
 
 /// See the module. Used by the engine's thread alone.
@@ -150,14 +164,8 @@ impl<'a> Visits<'a> {
         }
     }
 
-    /// What passed before, what was seen, and who was asked, is of no account. Nobody is in a handler.
+    /// What passed before and what was seen is of no account.
     pub fn restart(&mut self) {
-        for place in 0..self.seen.len() {
-            if let Some(block) = self.shared.blocks.get(BlockIndex(place as u32)) {
-                block.set_imprint(None);
-                block.answer();
-            }
-        }
         self.seen.clear();
         self.next = 0;
         self.round_ns = (now_ns(), 0);
@@ -232,6 +240,9 @@ impl<'a> Visits<'a> {
                 ..Seen::NOTHING
             };
         }
+        if seen.os_thread.0 == 0 {
+            return seen;
+        }
         if seen.is_asked {
             if block.is_asked() {
                 self.shared.counters.add(Counter::WallUnanswered, 1);
@@ -246,6 +257,8 @@ impl<'a> Visits<'a> {
             return Seen::NOTHING;
         }
         let Some(cpu_ns) = cpu_time_ns(seen.os_thread) else {
+            // It ended without a word to the JVM. Its number may become another thread's.
+            seen.os_thread = OsThreadId(0);
             return seen;
         };
         // A kernel that accounts for a hypervisor's time may leave some µs of a thread's out of its clock.
@@ -275,27 +288,33 @@ impl<'a> Visits<'a> {
         self.left.signals = self.left.signals.saturating_sub(1);
         block.account_from(seen.accounted_ns);
         block.ask(is_off_cpu);
-        seen.is_asked = send(seen.os_thread, self.registry.signal(), cookie);
-        if !seen.is_asked {
-            block.answer();
-            self.shared.counters.add(Counter::WallRefused, 1);
+        seen.is_asked = true;
+        self.send(cookie, &mut seen);
+        seen
+    }
+
+    /// Sends the signal again where it did not go: it was refused, or the thread has run since, so that it met another
+    /// of its number that was pending. Not a real-time one: that waits for its thread however long, and a second one
+    /// would, too. If the first comes after all, nothing is asked when the second does.
+    fn ask_again(&mut self, cookie: Cookie, mut seen: Seen) -> Seen {
+        if let Some(cpu_ns) = cpu_time_ns(seen.os_thread) {
+            let merges = self.registry.signal() < libc::SIGRTMIN();
+            let is_lost = merges && cpu_ns.saturating_sub(seen.cpu_ns) > LOST;
+            if is_lost || !seen.is_sent {
+                seen.cpu_ns = cpu_ns;
+                self.left.signals = self.left.signals.saturating_sub(1);
+                self.send(cookie, &mut seen);
+            }
         }
         seen
     }
 
-    /// Sends the signal again where the thread has run since, so that it must have been lost: with another of the same
-    /// number that was pending. If it was not, the thread is asked for nothing more when the second one comes.
-    fn ask_again(&mut self, cookie: Cookie, mut seen: Seen) -> Seen {
-        if let Some(cpu_ns) = cpu_time_ns(seen.os_thread)
-            && cpu_ns.saturating_sub(seen.cpu_ns) > LOST
-        {
-            seen.cpu_ns = cpu_ns;
-            self.left.signals = self.left.signals.saturating_sub(1);
-            if !send(seen.os_thread, self.registry.signal(), cookie) {
-                self.shared.counters.add(Counter::WallRefused, 1);
-            }
+    /// What the thread is asked for stays so where the kernel refuses: its next signal of CPU time may see to it.
+    fn send(&self, cookie: Cookie, seen: &mut Seen) {
+        seen.is_sent = send(seen.os_thread, self.registry.signal(), cookie);
+        if !seen.is_sent {
+            self.shared.counters.add(Counter::WallRefused, 1);
         }
-        seen
     }
 
     /// The tag of what runs there, as far as it can be told from outside.

@@ -33,6 +33,8 @@ use crate::wall::repeats::{Repeat, Repeats};
 
 /// Frames of all samples that are remembered: 16 MiB.
 const FRAMES: usize = 1 << 20;
+/// Waits for monitors whose stack is remembered for the rest of the window.
+const PAID: usize = 1 << 10;
 /// The one frame of a thread that was asked while a collection had stopped the world: there is no walk then.
 const PAUSED: &str = "[gc pause]";
 /// Bytecode index of a native method (`forte.cpp`).
@@ -61,13 +63,16 @@ struct Last {
 /// A wait of a thread for a monitor: its block, and the number of the wait.
 type Wait = (BlockIndex, u64);
 
+/// What is booked of visits: under which tag and state, and how much.
+type Sum = (Kind, Tag, Option<&'static str>, Weight);
+
 /// Visits in such a wait, whose stack is not known yet.
 struct Owed {
     thread: Arc<str>,
     /// The frame that says why it could not be walked.
     stack: Vec<Location>,
     /// By tag, of spans that were open then.
-    sums: Vec<(Kind, Tag, Option<&'static str>, Weight)>,
+    sums: Vec<Sum>,
 }
 
 /// See the module.
@@ -84,6 +89,8 @@ pub struct Books {
     /// Taken, and what they are of may not be read yet.
     told: Vec<Entered>,
     owed: HashMap<Wait, Owed>,
+    /// Stacks told in this window: one who waits there again, and whose stack looks the same, has that.
+    paid: HashMap<Wait, Vec<Location>>,
     /// By block.
     last: Vec<Option<Last>>,
     /// Their stacks, each once, and how many frames those have.
@@ -116,6 +123,7 @@ impl Books {
             queue: VecDeque::new(),
             told: Vec::new(),
             owed: HashMap::new(),
+            paid: HashMap::new(),
             last: Vec::new(),
             stacks: HashSet::new(),
             frames: 0,
@@ -208,10 +216,16 @@ struct Visit<'a> {
 }
 
 impl Recorder {
-    /// Takes the repeats that are there, and the pauses; after the samples that they may be of.
+    /// Takes the repeats that are there; before the samples are read that they are of, so that each finds its own.
     pub(super) fn read_repeats(&mut self) {
         if let Some(books) = &mut self.visits {
             books.repeats.take(&mut books.queue);
+        }
+    }
+
+    /// Takes the pauses that are known; after the samples that may lie in them.
+    pub(super) fn read_pauses(&mut self) {
+        if let Some(books) = &mut self.visits {
             books.known_pauses.learn(books.pauses);
         }
     }
@@ -351,15 +365,17 @@ impl Recorder {
     }
 
     /// Books it once the thread has told its stack.
-    fn owe(
-        &mut self,
-        wait: Wait,
-        visit: &Visit<'_>,
-        what: (Kind, Tag, Option<&'static str>, Weight),
-    ) {
+    fn owe(&mut self, wait: Wait, visit: &Visit<'_>, what: Sum) {
         let Some(books) = &mut self.visits else {
             return;
         };
+        if let Some(stack) = books.paid.remove(&wait) {
+            self.pay_one(&stack, visit.thread, what);
+            if let Some(books) = &mut self.visits {
+                books.paid.insert(wait, stack);
+            }
+            return;
+        }
         let owed = books.owed.entry(wait).or_insert_with(|| Owed {
             thread: Arc::clone(visit.thread),
             stack: visit.stack.to_vec(),
@@ -393,7 +409,8 @@ impl Recorder {
             let Some(books) = &mut self.visits else {
                 return;
             };
-            if let Some(owed) = books.owed.remove(&(entered.place.block, entered.wait)) {
+            let wait = (entered.place.block, entered.wait);
+            if let Some(owed) = books.owed.remove(&wait) {
                 let mut stack = std::mem::take(&mut self.locations);
                 frames::of_stack(
                     entered.frames.iter().copied(),
@@ -404,6 +421,11 @@ impl Recorder {
                     &mut stack,
                 );
                 self.pay(&owed, &stack);
+                if let Some(books) = &mut self.visits
+                    && books.paid.len() < PAID
+                {
+                    books.paid.insert(wait, stack.clone());
+                }
                 self.locations = stack;
             }
         }
@@ -419,17 +441,23 @@ impl Recorder {
         }
         if let Some(books) = &mut self.visits {
             books.window += 1;
+            books.paid.clear();
             books.places.clear();
             books.sweep();
         }
     }
 
     fn pay(&mut self, owed: &Owed, stack: &[Location]) {
-        for (kind, tag, state, weight) in &owed.sums {
-            let kept = self.windows[*kind].add(stack, &owed.thread, *tag, *state, *weight);
-            if kept == Kept::Folded {
-                self.counters.add(Tally::of(*kind).store_full, 1);
-            }
+        for what in &owed.sums {
+            self.pay_one(stack, &owed.thread, *what);
+        }
+    }
+
+    fn pay_one(&mut self, stack: &[Location], thread: &Arc<str>, what: Sum) {
+        let (kind, tag, state, weight) = what;
+        let kept = self.windows[kind].add(stack, thread, tag, state, weight);
+        if kept == Kept::Folded {
+            self.counters.add(Tally::of(kind).store_full, 1);
         }
     }
 

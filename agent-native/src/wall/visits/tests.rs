@@ -281,6 +281,8 @@ fn a_thread_that_waits_is_asked_until_it_is_known_to_stand_and_then_looked_at_fr
     assert_eq!(COUNTERS.get(Counter::WallSignals), before);
     drop(sender);
     handle.join().unwrap();
+    time_between_end_and_begin_is_in_no_visit(&bench);
+
     let books: u64 = [
         Counter::WallTaken,
         Counter::WallNoContext,
@@ -294,6 +296,57 @@ fn a_thread_that_waits_is_asked_until_it_is_known_to_stand_and_then_looked_at_fr
     .map(|counter| COUNTERS.get(*counter))
     .sum();
     assert_eq!(books, COUNTERS.get(Counter::WallSignals));
+}
+
+/// Though the engine has not woken up meanwhile, and a thread is still asked for what was turned away.
+fn time_between_end_and_begin_is_in_no_visit(bench: &Bench) {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    let engine = leaked(
+        Wall::new(&Options {
+            wall: Some(Duration::from_millis(400)),
+            wall_scope: WallScope::All,
+            ..Options::default()
+        })
+        .unwrap(),
+    );
+    let (shared, registry) = (bench.shared, bench.registry);
+    let thread = std::thread::spawn(move || engine.run(shared, registry));
+    let (sender, handle) = bench.thread(7, true, &NEVER);
+    let repeat = || {
+        let mut repeats = Vec::new();
+        assert!(comes_true(|| {
+            engine.repeats.take(&mut repeats);
+            !repeats.is_empty()
+        }));
+        repeats.swap_remove(0)
+    };
+    engine.begin();
+    let before = repeat();
+    engine.end();
+    engine.repeats.take(&mut Vec::new());
+    let block = shared.blocks.get(before.place.block).unwrap();
+    block.ask(false);
+    std::thread::sleep(Duration::from_millis(100));
+    bench.pop();
+    forget(shared, registry.places());
+    assert!(!block.is_asked() && block.imprint().is_none());
+    let begun = now_ns();
+    engine.begin();
+    let after = repeat();
+    let heads = bench.pop();
+    let micros = heads.iter().map(|head| (head.periods, head.time_ns));
+    for (micros, at_ns) in micros.chain([(after.micros, after.at_ns)]) {
+        assert!(
+            at_ns >= begun && u64::from(micros) * 1_000 <= at_ns - begun,
+            "{micros} µs, {} ns after it began",
+            at_ns - begun
+        );
+    }
+    assert!(!heads.is_empty(), "asked anew");
+    engine.finish();
+    thread.join().unwrap();
+    drop(sender);
+    handle.join().unwrap();
 }
 
 #[test]

@@ -9,8 +9,9 @@
 //! loads or initialises looks the same, and is waited for by a lock, too.
 //!
 //! An OS thread that waits ([`Standing`]) does so in a native method, whose name says it, or in the VM: to enter a
-//! monitor, which the VM tells, or because the world is stopped. One that waits for nothing but a CPU counts as in that
-//! wait until it is out of the native method, as a virtual thread does until it is mounted; else it is `runnable`.
+//! monitor, which the VM tells, or because the world is stopped. One that has no CPU, and is in no system call that a
+//! signal ends, waits for a disk if that is what its native method does. Else it may wait for a CPU, or may have lost its
+//! own to whoever looks: not told apart, so it is in no state.
 
 use crate::aggregate::frames::Location;
 
@@ -25,7 +26,7 @@ pub enum State {
     Sleep,
     /// A condition, a future, a queue, the end of another thread: something that another has to bring.
     Queue,
-    /// Nothing: the thread waited for a carrier or a CPU, having yielded or not.
+    /// Nothing: the thread had yielded.
     Runnable,
     /// A collection that stopped the world.
     Gc,
@@ -40,7 +41,7 @@ pub struct Standing {
     pub is_native: bool,
     /// It enters a monitor.
     pub enters: bool,
-    /// Nothing kept it but that it had no CPU.
+    /// It had no CPU, and was in no wait that a signal ends.
     pub is_ready: bool,
 }
 
@@ -135,8 +136,9 @@ impl State {
         Self::told(names(stack), false)
     }
 
-    /// What an OS thread with that stack waits in; `in_pause` while the world was stopped for a collection.
-    pub fn of_standing(stack: &[Location], standing: Standing, in_pause: bool) -> Self {
+    /// What an OS thread with that stack waits in, if that is known; `in_pause` while the world was stopped for a
+    /// collection.
+    pub fn of_standing(stack: &[Location], standing: Standing, in_pause: bool) -> Option<Self> {
         Self::told_of_standing(names(stack), standing, in_pause)
     }
 
@@ -144,18 +146,20 @@ impl State {
         frames: impl Iterator<Item = &'a str>,
         standing: Standing,
         in_pause: bool,
-    ) -> Self {
-        if standing.is_native {
-            Self::told(frames, true)
-        } else if standing.is_ready {
-            Self::Runnable
+    ) -> Option<Self> {
+        let told = standing.is_native.then(|| Self::told(frames, true));
+        if standing.is_ready {
+            return told.filter(|state| *state == Self::Io);
+        }
+        Some(if let Some(state) = told {
+            state
         } else if in_pause {
             Self::Gc
         } else if standing.enters {
             Self::Lock
         } else {
             Self::Other
-        }
+        })
     }
 
     /// `yields`: that the thread left its carrier, or waits in a native method, need not be told by a frame.
@@ -350,7 +354,10 @@ mod tests {
                 State::told_of_standing(frames.iter().copied(), standing, in_pause)
             };
             let state = of(false, false);
-            assert_eq!([of(false, true), of(true, false)], [state; 2], "{frames:?}");
+            assert_eq!(of(false, true), state, "{frames:?}");
+            // Who runs there may have lost its CPU to the engine.
+            let ready = state.filter(|state| *state == State::Io);
+            assert_eq!(of(true, false), ready, "{frames:?}");
             state
         };
         const PARK: &str = "jdk.internal.misc.Unsafe.park";
@@ -414,19 +421,19 @@ mod tests {
             (&["java.lang.ProcessImpl.waitForProcessExit0"], State::Queue),
             (&["com.acme.Native.call"], State::Other),
         ] {
-            assert_eq!(of(frames), state, "{frames:?}");
+            assert_eq!(of(frames), Some(state), "{frames:?}");
         }
     }
 
     #[test]
     fn a_thread_that_waits_in_java_code_enters_a_monitor_or_the_world_is_stopped() {
         for (enters, is_ready, in_pause, state) in [
-            (true, false, false, State::Lock),
-            (true, false, true, State::Gc),
-            (false, false, true, State::Gc),
-            (false, false, false, State::Other),
-            (false, true, false, State::Runnable),
-            (false, true, true, State::Runnable),
+            (true, false, false, Some(State::Lock)),
+            (true, false, true, Some(State::Gc)),
+            (false, false, true, Some(State::Gc)),
+            (false, false, false, Some(State::Other)),
+            (false, true, false, None),
+            (false, true, true, None),
         ] {
             let standing = Standing {
                 is_native: false,

@@ -20,8 +20,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use vtprof_profile::kind::Kind;
+use vtprof_signal::handler::now_ns;
 use vtprof_signal::shared::Shared;
 
+use crate::events::chance::Chance;
 use crate::log;
 use crate::options::{Options, WallScope};
 use crate::session::Session;
@@ -97,6 +99,7 @@ impl Wall {
     fn run(&self, shared: &'static Shared, registry: &Registry) {
         let budget = Budget::of(self.period);
         let mut visits = Visits::new(self, shared, registry, budget);
+        let mut chance = Chance::new(now_ns());
         let mut next = Instant::now();
         let mut phase = self.phase.lock();
         loop {
@@ -115,8 +118,10 @@ impl Wall {
                 Phase::Ticking => {}
             }
             let ticks = visits.tick();
-            // Ticks that were missed are not made up for: the next stands for them.
-            next = (next + self.period * ticks).max(Instant::now());
+            // From half to one and a half of them, each drawn for itself: even ones would keep step with what the
+            // application does by the clock. What was missed is not made up for: the next stands for it.
+            let gap = (self.period * ticks).mul_f64(0.5 + chance.draw());
+            next = (next + gap).max(Instant::now());
             self.changed.wait_until(&mut phase, next);
         }
     }

@@ -140,6 +140,28 @@ pub struct Visits<'a> {
     /// Ticks that are made at once.
     stride: u32,
     stack: Vec<u8>,
+    /// Whether a thread's CPU clock tells that it has run a little. One that goes in steps of 10 ms, as that of gVisor
+    /// does, tells nothing: each thread is asked each time then.
+    clock_is_fine: bool,
+}
+
+/// How long a CPU clock may stand while its thread runs, ns.
+const FINE: u64 = 50_000;
+
+/// Whether the CPU clock of the calling thread, read as those of others are, goes on while the thread runs.
+fn clock_is_fine() -> bool {
+    let me = OsThreadId::current();
+    let stands = || {
+        let (before, began) = (cpu_time_ns(me), now_ns());
+        while cpu_time_ns(me) == before {
+            if now_ns() - began > FINE {
+                return true;
+            }
+        }
+        false
+    };
+    // Where it lost its CPU in between it stands, too.
+    (0..10).any(|_| !stands())
 }
 
 impl<'a> Visits<'a> {
@@ -161,6 +183,7 @@ impl<'a> Visits<'a> {
             ticks: 0,
             stride: 1,
             stack: Vec::new(),
+            clock_is_fine: clock_is_fine(),
         }
     }
 
@@ -251,7 +274,8 @@ impl<'a> Visits<'a> {
             seen.is_asked = false;
             seen.accounted_ns = block.accounted_ns();
         }
-        // Before the clock: where that stands still, the tag is of a thread that stood, too.
+        // Before the clock: where that stands still, the tag is of a thread that stood, too, and so is the time.
+        let at_ns = now_ns();
         let tag = self.tag_of(block);
         if !self.wall.of_all && tag == Lookup::Empty {
             return Seen::NOTHING;
@@ -262,26 +286,29 @@ impl<'a> Visits<'a> {
             return seen;
         };
         // A kernel that accounts for a hypervisor's time may leave some µs of a thread's out of its clock.
-        if seen.sample_ns != 0 && seen.cpu_ns == cpu_ns && tag == Lookup::of_tag(seen.tag) {
-            self.repeat(cookie, &mut seen);
+        let stood = self.clock_is_fine && seen.cpu_ns == cpu_ns;
+        if seen.sample_ns != 0 && stood && tag == Lookup::of_tag(seen.tag) {
+            self.repeat(cookie, &mut seen, at_ns);
             return seen;
         }
         let used_ns = cpu_ns.saturating_sub(seen.cpu_ns);
         seen.cpu_ns = cpu_ns;
         seen.sample_ns = 0;
-        if let Some(imprint) = block.imprint()
+        if self.clock_is_fine
+            && let Some(imprint) = block.imprint()
             && used_ns < HANDLER_END
         {
             self.left.signals -= 1;
+            let at_ns = now_ns();
             if let Some(tag) = self.stands(block, imprint, &seen) {
                 seen.sample_ns = imprint.sample_ns;
                 seen.tag = tag;
-                self.repeat(cookie, &mut seen);
+                self.repeat(cookie, &mut seen, at_ns);
                 return seen;
             }
         }
         // The clock of a thread that runs goes on between two looks.
-        let is_off_cpu = cpu_time_ns(seen.os_thread) == Some(cpu_ns);
+        let is_off_cpu = !self.clock_is_fine || cpu_time_ns(seen.os_thread) == Some(cpu_ns);
         if !self.wall.of_running && !is_off_cpu {
             return Seen::NOTHING;
         }
@@ -345,8 +372,8 @@ impl<'a> Visits<'a> {
         stands.then_some(tag)
     }
 
-    fn repeat(&self, place: Cookie, seen: &mut Seen) {
-        let at_ns = now_ns();
+    /// The thread stood at `at_ns` where it stood.
+    fn repeat(&self, place: Cookie, seen: &mut Seen, at_ns: u64) {
         let (micros, until_ns) = passed(seen.accounted_ns, at_ns);
         seen.accounted_ns = until_ns;
         let repeat = Repeat {

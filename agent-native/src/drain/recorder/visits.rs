@@ -339,10 +339,11 @@ impl Recorder {
         let state = visit
             .waits
             .filter(|_| blocked && !visit.tag.is_empty())
-            .map(|standing| {
+            .and_then(|standing| {
                 let in_pause = books.known_pauses.include(visit.at_ns);
-                State::of_standing(visit.stack, standing, in_pause).name()
-            });
+                State::of_standing(visit.stack, standing, in_pause)
+            })
+            .map(State::name);
         // How many waits there were is not known where they were not seen to begin.
         let waits = if visit.is_first { 1.0 } else { 0.0 };
         if state.is_some() && visit.is_first {

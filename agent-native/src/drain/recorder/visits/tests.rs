@@ -140,6 +140,7 @@ fn blocked_time_is_of_threads_in_a_context_that_wait_and_says_in_what() {
     visited.sample(now, Flags::NONE, tag(5), 0, 2);
     visited.sample(now, Flags::WAITING.and(Flags::ENTERING), tag(5), 0, 3);
     visited.sample(now, Flags::OFF_CPU, tag(5), 0, 4);
+    visited.sample(now, Flags::OFF_CPU, tag(5), -3, 4);
     visited.sample(now, Flags::OFF_CPU.and(Flags::AWAY), tag(5), 0, 4);
     visited.sample(now, STANDS.and(Flags::AWAY), tag(5), 0, 4);
     visited.pauses.begin(now + 5);
@@ -151,7 +152,6 @@ fn blocked_time_is_of_threads_in_a_context_that_wait_and_says_in_what() {
         found,
         [
             ("Shop.m3".into(), 5, Some("lock"), 1.0, 10.0),
-            ("Shop.m4".into(), 5, Some("runnable"), 1.0, 10.0),
             ("Shop.m5".into(), 5, Some("gc"), 1.0, 10.0),
             ("Shop.m6".into(), 5, Some("other"), 1.0, 10.0),
         ]

@@ -10,3 +10,9 @@ pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
+
+/// ns of CLOCK_MONOTONIC: the clock in which spans end as well, so both can be compared.
+#[must_use]
+pub fn now_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}

@@ -1,8 +1,8 @@
 //! From what AsyncGetCallTrace saw of a virtual thread to its whole stack, or to the reason why not.
 
+use crate::clock::now_ns;
 use crate::counters::{Counter, Counters};
 use crate::frozen::{Frozen, Kinds};
-use crate::handler::now_ns;
 use crate::scratch::{Claim, DEPTH};
 use crate::truncation::Truncation;
 

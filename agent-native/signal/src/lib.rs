@@ -8,6 +8,8 @@
 //! | module | noun |
 //! |---|---|
 //! | [`handler`] | the entry point: one timer signal becomes one sample, or one counted loss |
+//! | [`siginfo`] | what the kernel says of a signal |
+//! | [`capture`] | from an interruption to its sample in the ring |
 //! | [`walk`] | the AsyncGetCallTrace ABI |
 //! | [`guard`], [`fault`] | a walk that a fault cannot end the process with |
 //! | [`visit`] | a signal of the wall engine, and whether the thread that it meets waits |
@@ -48,6 +50,8 @@
 pub mod block;
 #[cfg(not(loom))]
 pub mod blocks;
+#[cfg(not(loom))]
+pub mod capture;
 #[cfg(not(loom))]
 pub mod chunk;
 #[cfg(not(loom))]
@@ -99,6 +103,8 @@ pub mod sample;
 pub mod scratch;
 #[cfg(not(loom))]
 pub mod shared;
+#[cfg(not(loom))]
+pub mod siginfo;
 #[cfg(not(loom))]
 pub mod stubs;
 pub mod tag;

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use vtprof_profile::gzip::write_gz;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::spans::{SpanRecord, set_left_out, spans_to_traces};
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::{Counter, Counters};
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::perf::thread_cpu_ns;
 
 use super::recorder::Recorder;

@@ -14,8 +14,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use vtprof_profile::kind::Kind;
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::{Counter, Counters};
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::tag::Tag;
 
 use crate::aggregate::frames::Location;

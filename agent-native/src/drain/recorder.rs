@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use vtprof_profile::kind::Kind;
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::cookie::{BlockIndex, Generation};
 use vtprof_signal::counters::{Counter, Counters};
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::sample::{self, Flags, Head};
 use vtprof_signal::shared::Shared;
 use vtprof_signal::tag::Tag;

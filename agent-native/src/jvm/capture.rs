@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use jni_sys::jobject;
 use vtprof_profile::kind::Kind;
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::context_table::Lookup;
 use vtprof_signal::counters::Counter;
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::scratch::DEPTH;
 use vtprof_signal::tag::Tag;
 use vtprof_signal::walk::CallFrame;

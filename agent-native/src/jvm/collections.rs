@@ -4,7 +4,7 @@
 //! `vmGCOperations.hpp`), and no JNI or JVMTI function may be called there but for some (JVMTI specification,
 //! "Garbage Collection Start"): nothing is.
 
-use vtprof_signal::handler::now_ns;
+use vtprof_signal::clock::now_ns;
 
 use super::bindings::jvmtiEnv;
 use super::jvmti::{Capability, Event, Jvmti, Result};

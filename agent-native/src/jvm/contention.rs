@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jni_sys::{JNIEnv, jclass, jfieldID, jobject};
 use vtprof_profile::kind::Kind;
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::Counter;
 use vtprof_signal::gate::Mode;
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::tag::JavaThreadId;
 
 use super::blocking;

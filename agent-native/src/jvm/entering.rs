@@ -8,7 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jni_sys::{JNIEnv, jobject};
-use vtprof_signal::handler::now_ns;
+use vtprof_signal::clock::now_ns;
 
 use super::capture;
 use super::identity;

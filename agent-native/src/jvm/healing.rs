@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jni_sys::jobject;
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::{COUNTERS, Counter, of_all_walks};
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::layout::{Collector, Layout, NOTES, note_of};
 
 use super::frozen::{self, Chain};

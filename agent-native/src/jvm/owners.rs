@@ -27,9 +27,9 @@ use std::time::Duration;
 
 use jni_sys::jobject;
 use vtprof_profile::kind::Kind;
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::gate::Mode;
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::perf::thread_cpu_ns;
 use vtprof_signal::scratch::DEPTH;
 use vtprof_signal::tag::{JavaThreadId, Tag};

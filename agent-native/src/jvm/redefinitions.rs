@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use jni_sys::{jclass, jint};
 use parking_lot::Mutex;
-use vtprof_signal::handler::now_ns;
+use vtprof_signal::clock::now_ns;
 
 use super::bindings as sys;
 use super::jvmti::Jvmti;

@@ -11,8 +11,8 @@ use jni_sys::{JNIEnv, jclass, jint, jlong, jobject, jstring, jvalue};
 use parking_lot::Mutex;
 use vtprof_profile::ids::{SpanId, TraceId};
 use vtprof_profile::spans::{SpanKind, SpanRecord, SpanStatus};
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::Counter;
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::tag::{JavaThreadId, Tag};
 
 use super::identity;

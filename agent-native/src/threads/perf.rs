@@ -344,7 +344,7 @@ fn pending(signal: i32) -> Option<libc::c_int> {
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     // SAFETY: all three are valid for the call.
     let taken = unsafe { libc::sigtimedwait(&raw const set, &raw mut info, &raw const now) };
-    (taken == signal).then(|| vtprof_signal::handler::descriptor_of(&info).unwrap_or(-1))
+    (taken == signal).then(|| vtprof_signal::siginfo::descriptor_of(&info).unwrap_or(-1))
 }
 
 fn soft_limit() -> u64 {

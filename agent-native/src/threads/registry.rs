@@ -142,7 +142,7 @@ impl Registry {
                 paused: period.is_none(),
                 excluded: HashSet::new(),
                 accounted: HashMap::new(),
-                random: vtprof_signal::handler::now_ns() | 1,
+                random: vtprof_signal::clock::now_ns() | 1,
                 refusal_reported: false,
                 fallback_reported: false,
             }),

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use vtprof_profile::kind::Kind;
-use vtprof_signal::handler::now_ns;
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::shared::Shared;
 
 use crate::events::chance::Chance;

@@ -16,11 +16,12 @@
 use std::time::Duration;
 
 use vtprof_signal::block::{Block, Imprint, passed};
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::context_table::Lookup;
 use vtprof_signal::cookie::{BlockIndex, Cookie, Generation};
 use vtprof_signal::counters::Counter;
-use vtprof_signal::handler::{TimerInfo, now_ns};
 use vtprof_signal::shared::Shared;
+use vtprof_signal::siginfo::TimerInfo;
 use vtprof_signal::tag::Tag;
 use vtprof_signal::visit::{Digest, LARGEST};
 

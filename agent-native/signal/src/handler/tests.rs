@@ -4,14 +4,17 @@ use super::*;
 use crate::blocks::{Blocks, CHUNK};
 use crate::context_table::{ContextTable, Slot};
 use crate::cookie::BlockIndex;
-use crate::counters::Counters;
+use crate::counters::{Counters, WALL_WALKS};
+use crate::fault;
 use crate::frozen::{Frozen, Marks};
 use crate::primitive::AtomicU64 as Word;
 use crate::ring::Ring;
-use crate::scratch::Scratch;
+use crate::sample::{self, Flags};
+use crate::scratch::{DEPTH, Scratch};
 use crate::shared::Source;
 use crate::tag::JavaThreadId;
 use crate::tag::Tag;
+use crate::walk::{CallFrame, CallTrace};
 
 unsafe extern "C" fn three_frames(trace: *mut CallTrace, depth: i32, _: *mut c_void) {
     assert_eq!(depth as usize, DEPTH);

@@ -1,7 +1,7 @@
 //! Visits pushed by hand.
 
+use vtprof_signal::clock::now_ns;
 use vtprof_signal::cookie::BlockIndex;
-use vtprof_signal::handler::now_ns;
 use vtprof_signal::sample;
 use vtprof_signal::walk::Failure;
 

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use vtprof_integration::jdk;
+use vtprof_integration::jdk::{self, Jdk};
 use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
 use vtprof_integration::truth_run::{Outcome, Strategy, TruthRun};
@@ -235,46 +235,64 @@ fn a_wait_that_goes_on_is_in_each_window_up_to_its_end_and_in_the_last() {
     }
 }
 
+/// 100,000 parks for 20 µs each under `blocked={period_ms}ms`; how many there are in that time of the periods, and samples.
+fn short_parks(jdk: &Jdk, period_ms: u64) -> (f64, f64) {
+    const PARKS: u64 = 100_000;
+    let run = TruthRun::new(jdk, "short-parks", Strategy::Auto)
+        .seconds(0)
+        .carriers(2)
+        .rate("1000hz")
+        .every("60s")
+        .option(&format!("blocked={period_ms}ms"))
+        .argument(format!("--count={PARKS}"))
+        .run()
+        .expect("a run");
+    let waits = blocked(&run);
+    let parks = || waits.iter().filter(|w| w.is_in("ShortParks", "parks"));
+    let found: u64 = parks().map(|wait| wait.nanos).sum();
+    let mut by_span: HashMap<SpanId, u64> = HashMap::new();
+    for wait in parks() {
+        if let Some(span) = wait.span {
+            *by_span.entry(span).or_default() += wait.nanos;
+        }
+    }
+    let events: u64 = parks().map(|wait| wait.events).sum();
+    let samples = run.recording.counter("blocked.samples").expect("a counter");
+    let truth: u64 = run.log.fact("blocked.parks").expect("a fact");
+    let ratio = found as f64 / truth as f64;
+    let (typical, spans) = typical(&run, "short-parks", 1, &by_span);
+    let periods = truth as f64 / (period_ms as f64 * 1e6);
+    // Five standard deviations, where each sample stands for a period.
+    let error = 5.0 / periods.sqrt();
+    say(&format!(
+        "{}, {period_ms} ms: {ratio:.4} of {truth} ns, typically {typical:.4} of {spans} spans, {events} events, {samples} samples, {:.2} %",
+        jdk.version,
+        samples as f64 / PARKS as f64 * 100.0
+    ));
+    assert!(
+        (0.85 - error..1.05 + error).contains(&ratio),
+        "{found} of {truth} ns, to {error}"
+    );
+    if period_ms == 1 {
+        assert!((0.85..1.1).contains(&typical), "typically {typical:.4}");
+    }
+    // Each is one event, and one or two of the JVM's own attempts may come beside it.
+    let share = events as f64 / PARKS as f64;
+    assert!(
+        (0.8 - error..1.2 + error).contains(&share),
+        "{events} events"
+    );
+    (periods, samples as f64)
+}
+
 #[test]
 fn short_parks_add_up_though_few_of_them_are_sampled() {
-    const PARKS: u64 = 100_000;
-    const PERIOD_NS: f64 = 1e6;
     for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: short parks") {
-        let run = TruthRun::new(&jdk, "short-parks", Strategy::Auto)
-            .seconds(0)
-            .carriers(2)
-            .rate("1000hz")
-            .every("60s")
-            .option("blocked=1ms")
-            .argument(format!("--count={PARKS}"))
-            .run()
-            .expect("a run");
-        let waits = blocked(&run);
-        let parks = || waits.iter().filter(|w| w.is_in("ShortParks", "parks"));
-        let found: u64 = parks().map(|wait| wait.nanos).sum();
-        let mut by_span: HashMap<SpanId, u64> = HashMap::new();
-        for wait in parks() {
-            if let Some(span) = wait.span {
-                *by_span.entry(span).or_default() += wait.nanos;
-            }
+        for period_ms in [1, 10] {
+            let (periods, samples) = short_parks(&jdk, period_ms);
+            // However long they took on this machine: as many samples as there are periods in that time.
+            assert!(samples < 1.1 * periods + 50.0, "{samples} of {periods}");
         }
-        let events: u64 = parks().map(|wait| wait.events).sum();
-        let samples = run.recording.counter("blocked.samples").expect("a counter");
-        let truth: u64 = run.log.fact("blocked.parks").expect("a fact");
-        let ratio = found as f64 / truth as f64;
-        let (typical, spans) = typical(&run, "short-parks", 1, &by_span);
-        say(&format!(
-            "{}: {ratio:.4} of {truth} ns, typically {typical:.4} of {spans} spans, {events} events, {samples} samples",
-            jdk.version
-        ));
-        assert!(ratio < 1.1, "{found} of {truth} ns");
-        assert!((0.85..1.1).contains(&typical), "typically {typical:.4}");
-        // Each is one event, and one or two of the JVM's own attempts may come beside it.
-        let share = events as f64 / PARKS as f64;
-        assert!((0.8..1.2).contains(&share), "{events} events");
-        // However long they took on this machine: as many samples as there are periods in that time.
-        let periods = truth as f64 / PERIOD_NS;
-        assert!((samples as f64) < 1.1 * periods, "{samples} of {periods}");
     }
 }
 

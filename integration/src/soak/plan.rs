@@ -26,7 +26,7 @@ pub struct Plan {
     pub jdk: Jdk,
     /// Minutes of load; the start comes on top.
     pub minutes: u32,
-    /// As in `-XX:+Use{gc}GC`.
+    /// As in `-XX:+Use{gc}GC`; `ZGC` is taken for `Z`.
     pub gc: String,
     /// Of all that is drawn at random.
     pub seed: u64,
@@ -64,7 +64,7 @@ impl Plan {
         Ok(Some(Plan {
             jdk,
             minutes: setting("MINUTES", 3)?,
-            gc: setting("GC", "G1".to_owned())?,
+            gc: setting("GC", "G1".to_owned())?.replace("GC", ""),
             seed,
             pace: setting("PACE", "stress=4000hz".to_owned())?,
             all_kinds: match setting("KINDS", "all".to_owned())?.as_str() {

@@ -8,8 +8,8 @@ use crate::soak::memory::Reading;
 /// A part that has not moved for so long hangs, for so many beats, and for so much CPU of the whole program: a machine
 /// that is busy elsewhere slows all three. A round may start a recording or a process, and takes its minute where others
 /// want the machine as well.
-const PATIENCE: Duration = Duration::from_secs(180);
-const PATIENCE_BEATS: u64 = 120;
+const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE_BEATS: u64 = 200;
 const PATIENCE_CPU: Duration = Duration::from_secs(10);
 /// After so long it hangs even if nothing else uses CPU: all may wait for each other.
 const PATIENCE_IDLE: Duration = Duration::from_secs(600);
@@ -142,15 +142,15 @@ mod tests {
             start,
             Duration::ZERO,
         );
-        watch.read("beat 120 requests=5 rounds=7\n", later, BUSY);
+        watch.read("beat 200 requests=5 rounds=7\n", later, BUSY);
         assert_eq!(
             watch.hung(later, BUSY),
             None,
             "minutes in which little was done"
         );
-        watch.read("beat 121 requests=5 rounds=8\n", later, BUSY);
+        watch.read("beat 201 requests=5 rounds=8\n", later, BUSY);
         assert_eq!(watch.hung(later, BUSY), Some("requests"));
-        assert_eq!(watch.last_beat(), "121 requests=5 rounds=8");
+        assert_eq!(watch.last_beat(), "201 requests=5 rounds=8");
         let starved = Duration::from_secs(9);
         assert_eq!(watch.hung(later, starved), None, "no CPU to get on with");
     }

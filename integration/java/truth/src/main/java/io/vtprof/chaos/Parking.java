@@ -6,7 +6,7 @@ import java.util.concurrent.ThreadFactory;
 
 /** Two threads that wait for each other all the time. */
 final class Parking implements Antagonist {
-  private static final int HANDOFFS = 500;
+  private static final int HANDOFFS = 50;
 
   private final ThreadFactory virtual;
 

@@ -135,6 +135,20 @@ impl Running {
         self.child.id()
     }
 
+    /// Its threads of that name, as folders of `/proc`; of none that ends meanwhile.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn threads_named(&self, name: &str) -> Result<Vec<PathBuf>> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid()))?;
+        let of_that_name = tasks.filter_map(|task| {
+            let task = task.ok()?.path();
+            let comm = fs::read_to_string(task.join("comm")).ok()?;
+            (comm.trim_end() == name).then_some(task)
+        });
+        Ok(of_that_name.collect())
+    }
+
     /// What it has written to standard output so far.
     ///
     /// # Errors

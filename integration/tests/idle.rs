@@ -26,15 +26,11 @@ const STANDING: usize = 3;
 const ENGINE: f64 = 0.0075;
 
 /// CPU time, ns, of the threads of a process that have that name.
-fn cpu_of(pid: u32, name: &str) -> u64 {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
-    let of_that_name = tasks.filter_map(|task| {
-        let task = task.ok()?.path();
-        let comm = fs::read_to_string(task.join("comm")).ok()?;
-        (comm.trim_end() == name).then_some(task)
-    });
+fn cpu_of(running: &Running, name: &str) -> u64 {
+    let threads = running.threads_named(name).expect("threads");
     // CPU time, time without a CPU, turns (kernel, `proc_pid_schedstat`).
-    of_that_name
+    threads
+        .iter()
         .filter_map(|task| fs::read_to_string(task.join("schedstat")).ok())
         .filter_map(|line| line.split(' ').next()?.parse::<u64>().ok())
         .sum()
@@ -76,7 +72,7 @@ fn five_thousand_idle_threads_are_looked_at_within_the_budget_and_all_their_time
         running
             .until("enough windows in which all stand", has_enough)
             .expect("windows");
-        let cpu = |name| cpu_of(running.pid(), name);
+        let cpu = |name| cpu_of(&running, name);
         (Instant::now(), cpu("vtprof-wall"), cpu("vtprof-drain"))
     };
     let (began, engine_before, drain_before) = until(1);

@@ -1,12 +1,9 @@
 //! Wall-clock samples carry the span that their thread was in, whether it was asked or stood where it stood; and who does
 //! not ask for them has no thread for it.
 
-use std::fs;
-use std::time::Duration;
-
 use vtprof_integration::jdk;
-use vtprof_integration::jvm::{Machine, Running};
-use vtprof_integration::launch::Launch;
+use vtprof_integration::jvm::Machine;
+use vtprof_integration::quiet::idle;
 use vtprof_integration::recording::{Recording, Sample};
 use vtprof_integration::report::say;
 use vtprof_integration::truth_run::{Strategy, TruthRun};
@@ -87,21 +84,10 @@ fn the_engine_has_a_thread_only_where_somebody_wants_it() {
     ] {
         let _machine = Machine::turn();
         let dir = WorkDir::new("wall-off").expect("a folder");
-        let launch = Launch::new(&jdk)
-            .agent(&format!("out=out,shim=off{options}"))
-            .expect("the agent")
-            .plain_program("Idle", ["600", "1"])
-            .expect("the program");
-        let mut running =
-            Running::start(&launch, dir.path(), Duration::from_secs(60)).expect("a JVM");
-        running.line("idle=").expect("threads");
-        let tasks = fs::read_dir(format!("/proc/{}/task", running.pid())).expect("threads");
-        let names =
-            tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
-        let engines = names
-            .filter(|name| name.trim_end() == "vtprof-wall")
-            .count();
-        assert_eq!(engines, usize::from(is_there), "{options}");
+        let options = format!("out=out,shim=off{options}");
+        let running = idle(&jdk, dir.path(), &options, 1).expect("threads");
+        let engines = running.threads_named("vtprof-wall").expect("threads");
+        assert_eq!(engines.len(), usize::from(is_there), "{options}");
         running.terminate().expect("a signal");
         running.wait().expect("an end");
     }

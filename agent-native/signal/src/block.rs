@@ -321,7 +321,7 @@ impl Block {
     /// Whether a signal of the engine is on its way, or in the handler.
     #[must_use]
     pub fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Acquire) != 0
+        self.asked().is_some()
     }
 
     /// If so, whether the thread was on no CPU.

@@ -5,15 +5,13 @@
 //! beginning: HotSpot tells of none in the middle of a mount, and what has not begun does not end. They take no lock but
 //! the registry's, once for a thread older than the agent, and call no Java.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use jni_sys::{JNIEnv, jobject};
 use vtprof_signal::clock::now_ns;
 
+use super::callbacks::guarded;
 use super::capture;
 use super::identity;
 use super::jvmti::{Capability, Jvmti, Result};
-use crate::log;
 use crate::session::{self, Session};
 use crate::wall::entered::Entered;
 
@@ -43,11 +41,8 @@ pub fn enter(env: *mut JNIEnv) {
 
 /// The calling thread has waited for a monitor and has it now.
 pub fn entered(env: *mut JNIEnv, thread: jobject) {
-    let Some(session) = listener() else {
-        return;
-    };
-    if catch_unwind(AssertUnwindSafe(|| tell(session, env, thread))).is_err() {
-        log::error("a callback failed; please report this line with the one before it");
+    if let Some(session) = listener() {
+        guarded(env, |_| tell(session, env, thread));
     }
 }
 

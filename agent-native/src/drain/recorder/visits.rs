@@ -90,7 +90,7 @@ pub struct Books {
     told: Vec<Entered>,
     owed: HashMap<Wait, Owed>,
     /// Stacks told in this window: one who waits there again, and whose stack looks the same, has that.
-    paid: HashMap<Wait, Vec<Location>>,
+    paid: HashMap<Wait, Arc<[Location]>>,
     /// By block.
     last: Vec<Option<Last>>,
     /// Their stacks, each once, and how many frames those have.
@@ -360,7 +360,7 @@ impl Recorder {
             };
             match visit.owed {
                 Some(wait) => self.owe(wait, visit, (kind, tag, state, weight)),
-                None => self.book_as(kind, visit, tag, state, weight, booked),
+                None => self.book_as(visit, (kind, tag, state, weight), booked),
             }
         }
     }
@@ -370,12 +370,8 @@ impl Recorder {
         let Some(books) = &mut self.visits else {
             return;
         };
-        if let Some(stack) = books.paid.remove(&wait) {
-            self.pay_one(&stack, visit.thread, what);
-            if let Some(books) = &mut self.visits {
-                books.paid.insert(wait, stack);
-            }
-            return;
+        if let Some(stack) = books.paid.get(&wait).cloned() {
+            return self.pay_one(&stack, visit.thread, what);
         }
         let owed = books.owed.entry(wait).or_insert_with(|| Owed {
             thread: Arc::clone(visit.thread),
@@ -425,7 +421,7 @@ impl Recorder {
                 if let Some(books) = &mut self.visits
                     && books.paid.len() < PAID
                 {
-                    books.paid.insert(wait, stack.clone());
+                    books.paid.insert(wait, stack.as_slice().into());
                 }
                 self.locations = stack;
             }
@@ -462,15 +458,8 @@ impl Recorder {
         }
     }
 
-    fn book_as(
-        &mut self,
-        kind: Kind,
-        visit: &Visit<'_>,
-        tag: Tag,
-        state: Option<&'static str>,
-        weight: Weight,
-        booked: &mut ByKind<Option<Booked>>,
-    ) {
+    fn book_as(&mut self, visit: &Visit<'_>, what: Sum, booked: &mut ByKind<Option<Booked>>) {
+        let (kind, tag, state, weight) = what;
         let Some(books) = &mut self.visits else {
             return;
         };
@@ -492,11 +481,7 @@ impl Recorder {
             Some(place)
         });
         let Some(place) = place else {
-            let kept = window.add(visit.stack, visit.thread, tag, state, weight);
-            if kept == Kept::Folded {
-                self.counters.add(Tally::of(kind).store_full, 1);
-            }
-            return;
+            return self.pay_one(visit.stack, visit.thread, what);
         };
         window.add_at(place, weight);
         booked[kind] = Some(Booked {

@@ -33,6 +33,7 @@ use crate::jvm::jvmti::Jvmti;
 use crate::jvm::layout::Layout;
 use crate::jvm::mounts::{self, Mounts};
 use crate::jvm::owners;
+use crate::jvm::parks;
 use crate::jvm::redefinitions::Redefinitions;
 use crate::jvm::selftest::SelfTest;
 use crate::jvm::shim::Shims;
@@ -284,6 +285,11 @@ impl Session {
         }
         Drain::spawn(self, containment).ok_or(StartError::Thread("vtprof-drain"))?;
         if let Some(contention) = &self.contention {
+            if contention.synchronizers.is_some() && !parks::are_seen() {
+                log::info(
+                    "lock= does not see platform threads wait for locks of java.util.concurrent here: the agent must be there when the JVM starts (-agentpath)",
+                );
+            }
             owners::spawn(self, contention).ok_or(StartError::Thread(owners::THREAD))?;
         }
         self.shared.set_source(Source::Mount);

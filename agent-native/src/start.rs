@@ -28,6 +28,7 @@ use crate::jvm::extension;
 use crate::jvm::jni::{Jni, JniError};
 use crate::jvm::jvmti::{Capability, Jvmti, JvmtiError};
 use crate::jvm::library::Library;
+use crate::jvm::parks;
 use crate::jvm::shim::Shims;
 use crate::jvm::support::Jvm;
 use crate::jvm::vm::Vm;
@@ -146,7 +147,7 @@ unsafe fn prepare(
 /// # Safety
 /// The arguments are those of an agent entry point.
 unsafe fn prepare_first(
-    vm: *mut JavaVM,
+    raw_vm: *mut JavaVM,
     options: *const c_char,
 ) -> Result<&'static Prepared, StartError> {
     // SAFETY: as the caller promises.
@@ -156,7 +157,12 @@ unsafe fn prepare_first(
     log::set_level(options.log);
 
     // SAFETY: `vm` is the entry point's.
-    let (vm, jvmti) = unsafe { (Vm::new(vm), Jvmti::new(vm).ok_or(StartError::NoJvmti)?) };
+    let (vm, jvmti) = unsafe {
+        (
+            Vm::new(raw_vm),
+            Jvmti::new(raw_vm).ok_or(StartError::NoJvmti)?,
+        )
+    };
     let library = Library::containing(jvmti.library_address());
     let jvm = Jvm::inspect(jvmti, library)?;
     let directory = Directory::open(&options.out).map_err(|error| StartError::Directory {
@@ -192,6 +198,13 @@ unsafe fn prepare_first(
             spelled(period)
         ));
         options.lock = None;
+    }
+    // SAFETY: `vm` is the entry point's, and this is OnLoad.
+    if options.lock.is_some()
+        && !jvmti.is_live()
+        && let Err(error) = unsafe { parks::prepare(raw_vm) }
+    {
+        log::debug(&format!("Unsafe.park is not watched: {error}"));
     }
     if options.blocked.is_some()
         && let Err(error) = collections::prepare(jvmti)

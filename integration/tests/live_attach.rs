@@ -36,7 +36,7 @@ fn requests_that_begin_after_a_live_attach_are_tagged() {
         attach(
             &jdk,
             running.pid(),
-            "cpu=1000hz,out=out,every=1s,service=truth,log=debug",
+            "cpu=1000hz,lock=10ms,out=out,every=1s,service=truth,log=debug",
         );
         let attached = monotonic_now();
         std::thread::sleep(PASSING);
@@ -49,6 +49,13 @@ fn requests_that_begin_after_a_live_attach_are_tagged() {
         let finished = running.wait().expect("an end");
         assert_eq!(finished.status.code(), Some(128 + 15), "{finished:#?}");
 
+        let lines = finished.agent_lines();
+        let told = "lock= does not see platform threads wait for locks";
+        assert_eq!(
+            lines.iter().filter(|line| line.contains(told)).count(),
+            1,
+            "{lines:#?}"
+        );
         let log = TruthLog::read(&dir.path().join("truth.log")).expect("the truth");
         let mut recording = Recording::read(&dir.path().join("out"))
             .unwrap_or_else(|error| panic!("{error:#}; {:#?}", finished.agent_lines()));

@@ -5,10 +5,11 @@
 //! has it, so nothing is done there but what must be, and samples are thinned ([`Thinning`]). On the way out of
 //! `Object.wait` there is no first event: such a wait is counted, and not known.
 //!
-//! **Locks of `java.util.concurrent`**, of virtual threads: while one is parked, its field `parkBlocker` holds what it
-//! is parked for. If that is a synchronizer (which a latch is, too, but no lock), it waits for a lock from its unmount to
-//! its next mount. It may find the lock taken again by then, and park once more: two waits, whose sum is right. Threads
-//! that keep their carrier, of the platform or pinned, park without an event: not seen.
+//! **Locks of `java.util.concurrent`**: while a thread is parked, its field `parkBlocker` holds what it is parked for. If
+//! that is a synchronizer (which a latch is, too, but no lock), it waits for a lock: a virtual thread from its unmount to
+//! its next mount, one that keeps its OS thread from the call of `Unsafe.park` to its return ([`super::parks`]). It may find
+//! the lock taken again by then, and park once more: two waits, whose sum is right. A pinned thread is told as unmounted
+//! and mounted again before it parks, a wait of next to nothing.
 //!
 //! Neither needs a record of the thread's, so threads without a span are in it as well, untagged. What is waited for is
 //! noted in [`Waiters`], where [`super::owners`] finds it.
@@ -44,7 +45,7 @@ pub struct Contention {
     begun_ns: AtomicU64,
     /// Who waits for a monitor.
     pub monitors: Waiters<Held>,
-    /// Which virtual threads are parked for a lock.
+    /// Who is parked for a lock.
     pub parks: Waiters<Held>,
     /// `None` where this JVM's classes are not as expected.
     pub synchronizers: Option<Synchronizers>,
@@ -232,20 +233,35 @@ impl Contention {
 
     /// The calling virtual thread, `leaving` with the id `thread`, is about to leave its carrier.
     pub fn unmount(&self, session: &Session, jni: Jni, leaving: jobject, thread: JavaThreadId) {
-        let Some(synchronizers) = &self.synchronizers else {
-            return;
-        };
-        if session.shared.gate.mode() != Mode::Armed {
-            return;
+        if session.shared.gate.mode() == Mode::Armed {
+            // SAFETY: the event's own thread.
+            let _is_for_a_lock = unsafe { self.park(session, jni, leaving, thread) };
         }
-        // SAFETY: the event's own thread.
-        let Some(lock) = (unsafe { synchronizers.awaited(jni, leaving) }) else {
-            return;
+    }
+
+    /// The calling thread, `parking` with the id `thread`, is about to park; whether that is for a lock.
+    ///
+    /// # Safety
+    /// `parking` is a live reference to a thread.
+    pub unsafe fn park(
+        &self,
+        session: &Session,
+        jni: Jni,
+        parking: jobject,
+        thread: JavaThreadId,
+    ) -> bool {
+        let Some(synchronizers) = &self.synchronizers else {
+            return false;
+        };
+        // SAFETY: as the caller promises.
+        let Some(lock) = (unsafe { synchronizers.awaited(jni, parking) }) else {
+            return false;
         };
         note(session, jni, &self.parks, thread, lock, now_ns());
         jni.delete_local(lock);
         // Who parks waits for no monitor.
         self.forget(session, jni, thread);
+        true
     }
 
     /// The calling thread waits for no monitor, whatever has been told.
@@ -256,8 +272,8 @@ impl Contention {
         }
     }
 
-    /// The calling virtual thread is on a carrier again.
-    pub fn mount(&self, thread: JavaThreadId) -> Option<Ended> {
+    /// The calling thread is parked no more: on a carrier again, if it is a virtual one that had left it.
+    pub fn unpark(&self, thread: JavaThreadId) -> Option<Ended> {
         let wait = self.parks.leave(thread)?;
         let at_ns = now_ns();
         Some(Ended { wait, at_ns })

@@ -21,6 +21,8 @@ pub enum Event {
     ClassLoad = 55,
     ClassPrepare = 56,
     VmStart = 57,
+    /// Needs [`Capability::GenerateNativeMethodBindEvents`].
+    NativeMethodBind = 67,
     CompiledMethodLoad = 68,
     DynamicCodeGenerated = 70,
     /// Needs [`Capability::GenerateMonitorEvents`], as the next.
@@ -73,7 +75,10 @@ pub enum Capability {
     GetLineNumbers = 12,
     GenerateCompiledMethodLoadEvents = 27,
     GenerateMonitorEvents = 28,
+    GenerateNativeMethodBindEvents = 30,
     GenerateGarbageCollectionEvents = 31,
+    /// In OnLoad alone.
+    GenerateEarlyVmStart = 41,
     /// In any phase.
     GenerateSampledObjectAllocEvents = 43,
     /// JDK 21+.
@@ -147,6 +152,11 @@ impl Jvmti {
         // SAFETY: `vm` is valid by the contract; `env` is a place for one pointer.
         let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &raw mut env, JVMTI_VERSION_11) };
         (code == 0 && !env.is_null()).then(|| Self(env.cast()))
+    }
+
+    /// The environment that JVMTI has passed to a callback.
+    pub fn of(env: *mut sys::jvmtiEnv) -> Self {
+        Self(env)
     }
 
     /// Whether the VM is in its live phase (an agent attached late starts there).
@@ -314,6 +324,20 @@ impl Jvmti {
         Ok(self.string(info.name))
     }
 
+    /// The calling thread, virtual where one is mounted, as a local reference.
+    pub fn current_thread(self) -> Result<jobject> {
+        let mut thread = ptr::null_mut();
+        call!(self, GetCurrentThread, &raw mut thread)?;
+        Ok(thread)
+    }
+
+    /// Signature of the class that declares a method. Leaves a local reference to the caller's frame.
+    pub fn method_class_signature(self, method: jmethodID) -> Result<String> {
+        let mut class = ptr::null_mut();
+        call!(self, GetMethodDeclaringClass, method, &raw mut class)?;
+        self.class_signature(class)
+    }
+
     /// Name of a method.
     pub fn method_name(self, method: jmethodID) -> Result<String> {
         let mut name = ptr::null_mut();
@@ -438,7 +462,9 @@ mod tests {
         header.set_can_get_line_numbers(1);
         header.set_can_generate_compiled_method_load_events(1);
         header.set_can_generate_monitor_events(1);
+        header.set_can_generate_native_method_bind_events(1);
         header.set_can_generate_garbage_collection_events(1);
+        header.set_can_generate_early_vmstart(1);
         header.set_can_generate_sampled_object_alloc_events(1);
         // SAFETY: a plain bit field of 16 bytes.
         let bytes: [u8; 16] = unsafe { std::mem::transmute(header) };
@@ -453,7 +479,9 @@ mod tests {
                 Capability::GetLineNumbers as usize,
                 Capability::GenerateCompiledMethodLoadEvents as usize,
                 Capability::GenerateMonitorEvents as usize,
+                Capability::GenerateNativeMethodBindEvents as usize,
                 Capability::GenerateGarbageCollectionEvents as usize,
+                Capability::GenerateEarlyVmStart as usize,
                 Capability::GenerateSampledObjectAllocEvents as usize
             ]
         );
@@ -477,6 +505,7 @@ mod tests {
                 sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
             ),
             (Event::VmStart, sys::JVMTI_EVENT_VM_START),
+            (Event::NativeMethodBind, sys::JVMTI_EVENT_NATIVE_METHOD_BIND),
             (
                 Event::CompiledMethodLoad,
                 sys::JVMTI_EVENT_COMPILED_METHOD_LOAD,

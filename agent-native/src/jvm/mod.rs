@@ -16,6 +16,7 @@
 //! | [`monitors`], [`entering`] | waits for monitors, and the stacks of those who waited |
 //! | [`collections`] | collections that stop the world |
 //! | [`contention`] | how long threads waited for locks |
+//! | [`parks`] | parks of threads that keep their OS thread |
 //! | [`waiters`], [`owners`] | who waits for which lock now, and who has it |
 //! | [`allocations`] | samples of allocations |
 //! | [`identity`] | which Java thread the caller is |
@@ -50,6 +51,7 @@ pub mod methods;
 pub mod monitors;
 pub mod mounts;
 pub mod owners;
+pub mod parks;
 pub mod properties;
 pub mod redefinitions;
 pub mod selftest;

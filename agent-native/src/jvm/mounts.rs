@@ -173,7 +173,7 @@ extern "C" fn on_mount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobject)
     }
     // Before anything else that takes time, which is not the thread's wait.
     let contention = session.contention.as_ref();
-    let had_waited = contention.and_then(|contention| contention.mount(thread));
+    let had_waited = contention.and_then(|contention| contention.unpark(thread));
     if let Some(blocking) = &session.blocking {
         blocking.mount(session, jni, mounted, thread);
     }

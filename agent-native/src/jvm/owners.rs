@@ -14,7 +14,7 @@
 //! of `java.util.concurrent`, that the first in its queue was not woken. Who gives such a lock away wakes that one before
 //! it does anything else: it takes [`WAITING`](super::contention) from its node (`signalNext`,
 //! `AbstractQueuedSynchronizer.java`, JDK 17 to 25). Only that thread sets it again, and for that it must run. So it must
-//! be the same node, waiting, before and after, and its thread parked since the same time, as mount events tell. The
+//! be the same node, waiting, before and after, and its thread parked since the same time, as those who park tell. The
 //! queue is looked at outside of the looks at the owner, so that one who came by the lock before the wake-up that is due
 //! for it is the owner at the first look already.
 //!

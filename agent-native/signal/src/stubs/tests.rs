@@ -2,44 +2,48 @@
 
 use super::*;
 
-/// Code of a caller and of a stub, and a stack, all in one place.
+/// Code of a caller and of a stub, and a stack.
 struct World {
-    caller: Vec<u8>,
-    stub: Vec<u8>,
+    /// In one piece, as what is far apart is not in one code cache; and too large for an allocator to hand out what another
+    /// thread has let go of, from elsewhere.
+    code: Vec<u8>,
     stack: Vec<u64>,
 }
 
-/// Where in `caller` the call returns to.
+const CODE: usize = 4_096;
+/// Where in the code the stub is; the caller is before it.
+const STUB: std::ops::Range<usize> = 2_048..2_112;
+
+/// Where in the code the call returns to.
 const RETURNS_AT: usize = 32;
 
 impl World {
     fn new(stub: &[u8]) -> Self {
         let mut world = Self {
-            caller: vec![0x90; 64],
-            stub: stub.to_vec(),
+            code: vec![0x90; CODE],
             stack: vec![0; 64],
         };
-        world.stub.resize(64, 0x90);
+        world.code[STUB][..stub.len()].copy_from_slice(stub);
         world.call_absolute(world.stub());
         world
     }
 
     fn stub(&self) -> Stub {
-        let start = self.stub.as_ptr() as u64;
+        let base = self.code.as_ptr() as u64;
         Stub {
-            start,
-            end: start + self.stub.len() as u64,
+            start: base + STUB.start as u64,
+            end: base + STUB.end as u64,
         }
     }
 
     fn call_absolute(&mut self, to: Stub) {
-        self.caller[RETURNS_AT - 13..RETURNS_AT - 11].copy_from_slice(&[0x49, 0xBA]);
-        self.caller[RETURNS_AT - 11..RETURNS_AT - 3].copy_from_slice(&to.start.to_le_bytes());
-        self.caller[RETURNS_AT - 3..RETURNS_AT].copy_from_slice(&[0x41, 0xFF, 0xD2]);
+        self.code[RETURNS_AT - 13..RETURNS_AT - 11].copy_from_slice(&[0x49, 0xBA]);
+        self.code[RETURNS_AT - 11..RETURNS_AT - 3].copy_from_slice(&to.start.to_le_bytes());
+        self.code[RETURNS_AT - 3..RETURNS_AT].copy_from_slice(&[0x41, 0xFF, 0xD2]);
     }
 
     fn returns_to(&self) -> u64 {
-        self.caller.as_ptr() as u64 + RETURNS_AT as u64
+        self.code.as_ptr() as u64 + RETURNS_AT as u64
     }
 
     fn slot(&self, word: usize) -> u64 {
@@ -101,24 +105,12 @@ fn the_caller_of_a_stub_without_a_frame_is_found_and_relative_calls_are_understo
     let found = world.caller_at(5, 40, 1).unwrap();
     assert_eq!((found.sp, found.fp), (world.slot(41), 1));
     // The same by a relative call, where the two are near enough.
-    world.caller = vec![0x90; 128];
-    world.caller[RETURNS_AT - 5] = 0xE8;
-    let base = world.caller.as_ptr() as u64;
-    let stub = Stub {
-        start: base + 64,
-        end: base + 128,
-    };
-    world.caller[RETURNS_AT - 4..RETURNS_AT].copy_from_slice(&32_i32.to_le_bytes());
-    world.stack[40] = world.returns_to();
-    let now = Registers {
-        pc: stub.start + 3,
-        sp: world.slot(40),
-        fp: 0,
-    };
-    // SAFETY: all that is loaded is in this world.
-    let loads = unsafe { Loads::under_guard() };
-    let stubs = Table(Box::leak(Box::new([stub])));
-    let found = caller(loads, &stubs, now).unwrap();
+    world.code[..STUB.start].fill(0x90);
+    assert!(world.caller_at(5, 40, 1).is_none());
+    world.code[RETURNS_AT - 5] = 0xE8;
+    let distance = (STUB.start - RETURNS_AT) as i32;
+    world.code[RETURNS_AT - 4..RETURNS_AT].copy_from_slice(&distance.to_le_bytes());
+    let found = world.caller_at(3, 40, 1).unwrap();
     assert_eq!(found.pc, world.returns_to());
 }
 
@@ -174,7 +166,7 @@ fn a_return_address_out_of_place_or_of_another_call_is_no_caller() {
     world.call_absolute(Stub { start: 1, end: 2 });
     assert_eq!(world.caller_at(10, 30, fp), None);
     // No call at all.
-    world.caller.fill(0x90);
+    world.code[..STUB.start].fill(0x90);
     assert_eq!(world.caller_at(10, 30, fp), None);
     // A stack pointer that is none.
     let now = Registers {

@@ -10,7 +10,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * All threads enter one monitor and one lock of {@code java.util.concurrent}, {@code --count} times each, and burn a
  * little while they have it. Each thread is in a span of its own all the while. How long they waited is measured around
  * each entering and noted in ns, of all as {@code delay.monitor} and {@code delay.lock}. A few threads have no span; that
- * part of both is {@code spanless.monitor} and {@code spanless.lock}.
+ * part of both is {@code spanless.monitor} and {@code spanless.lock}. If {@code pinned}, the lock is waited for inside of a
+ * monitor of the thread's own, which before JDK 24 ties a virtual thread to its carrier.
  */
 final class Contention implements Scenario {
   /** While it has the lock: longer than the lock is on its way from one to the next. */
@@ -21,6 +22,11 @@ final class Contention implements Scenario {
   private final Delay spanless = new Delay();
   private final Shelf shelf = new Shelf();
   private final ReentrantLock lock = new ReentrantLock();
+  private final boolean pinned;
+
+  Contention(boolean pinned) {
+    this.pinned = pinned;
+  }
 
   /** What is waited for by {@code synchronized}. */
   private static final class Shelf {}
@@ -58,7 +64,7 @@ final class Contention implements Scenario {
   private void rounds(World world, Runnable held, List<Delay> sums) {
     for (long n = world.count(); n > 0; n--) {
       long monitor = inMonitor(held);
-      long parked = inLock(held);
+      long parked = pinned ? inMonitorOfItsOwn(held) : inLock(held);
       for (Delay sum : sums) {
         sum.monitor.add(monitor);
         sum.lock.add(parked);
@@ -72,6 +78,12 @@ final class Contention implements Scenario {
       long waited = System.nanoTime() - begun;
       held.run();
       return waited;
+    }
+  }
+
+  private long inMonitorOfItsOwn(Runnable held) {
+    synchronized (new Shelf()) {
+      return inLock(held);
     }
   }
 

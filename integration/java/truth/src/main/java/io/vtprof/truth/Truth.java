@@ -39,7 +39,8 @@ public final class Truth {
       Map.entry("pauses", Pauses::new),
       Map.entry("request-parts", RequestParts::new),
       Map.entry("short-parks", ShortParks::new),
-      Map.entry("contention", Contention::new),
+      Map.entry("contention", () -> new Contention(false)),
+      Map.entry("pinned-contention", () -> new Contention(true)),
       Map.entry("lock-owner", LockOwner::new),
       Map.entry("hello", Hello::new)));
 

@@ -199,12 +199,12 @@ unsafe fn prepare_first(
         ));
         options.lock = None;
     }
-    // SAFETY: `vm` is the entry point's, and this is OnLoad.
-    if options.lock.is_some()
-        && !jvmti.is_live()
-        && let Err(error) = unsafe { parks::prepare(raw_vm) }
-    {
-        log::debug(&format!("Unsafe.park is not watched: {error}"));
+    if options.lock.is_some() && !jvmti.is_live() {
+        // SAFETY: `raw_vm` is the entry point's, and this is OnLoad.
+        let watched = unsafe { parks::prepare(raw_vm) };
+        if let Err(error) = watched {
+            log::debug(&format!("Unsafe.park is not watched: {error}"));
+        }
     }
     if options.blocked.is_some()
         && let Err(error) = collections::prepare(jvmti)

@@ -26,6 +26,7 @@ use crate::jvm::blocking::Blocking;
 use crate::jvm::callbacks;
 use crate::jvm::classes::Classes;
 use crate::jvm::contention::Contention;
+use crate::jvm::delays;
 use crate::jvm::frozen;
 use crate::jvm::healing::Healing;
 use crate::jvm::jni::Jni;
@@ -210,7 +211,9 @@ impl Session {
             shared,
             registry,
             mounts,
-            blocking: options.period(Kind::Blocked).map(Blocking::new),
+            blocking: options.period(Kind::Blocked).map(|period_ns| {
+                Blocking::new(period_ns, virtual_threads && !bound_virtual_threads)
+            }),
             contention: options
                 .period(Kind::Lock)
                 .map(|period_ns| Contention::new(jni, period_ns)),
@@ -284,6 +287,11 @@ impl Session {
             self.shared.frozen.fail();
         }
         Drain::spawn(self, containment).ok_or(StartError::Thread("vtprof-drain"))?;
+        if has_mounts && let Some(delays) = self.blocking.as_ref().and_then(|b| b.delays.as_ref()) {
+            delays
+                .spawn(self)
+                .ok_or(StartError::Thread(delays::THREAD))?;
+        }
         if let Some(contention) = &self.contention {
             if contention.synchronizers.is_some() && !parks::are_seen() {
                 log::info(

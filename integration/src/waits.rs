@@ -105,6 +105,11 @@ impl Wait {
         self.frames.contains(&name)
     }
 
+    /// Whether it is of a wait in that state: that, or for a carrier after it.
+    pub fn is_of(&self, state: &str) -> bool {
+        self.state == state || self.state == "runnable"
+    }
+
     /// Whether it went on when its window ended, so that its stack is not known yet.
     pub fn is_open(&self) -> bool {
         self.frames == [STILL_BLOCKED]

@@ -137,14 +137,20 @@ fn blocked_time_is_what_the_program_measured_by_span_and_state() {
             let mut misplaced = 0;
             for wait in waits.iter().filter(|w| w.name_in(&run.log) == Some(&*name)) {
                 *by_state.entry(&wait.state).or_default() += wait.nanos;
-                if let (Some(span), true) = (wait.span, wait.state == state) {
+                if let (Some(span), true) = (wait.span, wait.is_of(state)) {
                     *by_span.entry(span).or_default() += wait.nanos;
                 }
                 misplaced += misplaced_of(wait, method, state);
             }
             let truth: u64 = run.log.fact(&format!("blocked.{way}")).expect("a fact");
             let asked: u64 = run.log.fact(&format!("asked.{way}")).expect("a fact");
-            let found = by_state.get(state).copied().unwrap_or(0);
+            let in_state = |state| by_state.get(state).copied().unwrap_or(0);
+            let delays = if state == "runnable" {
+                0
+            } else {
+                in_state("runnable")
+            };
+            let found = in_state(state) + delays;
             assert!(
                 misplaced <= truth / ELSEWHERE,
                 "{way}: {misplaced} of {truth} ns"
@@ -293,6 +299,63 @@ fn short_parks_add_up_though_few_of_them_are_sampled() {
             // However long they took on this machine: as many samples as there are periods in that time.
             assert!(samples < 1.1 * periods + 50.0, "{samples} of {periods}");
         }
+    }
+}
+
+#[test]
+fn what_a_thread_waits_for_a_carrier_is_told_from_what_it_waited_for_before() {
+    const WAITS: u64 = 400;
+    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: carriers") {
+        let run = TruthRun::new(&jdk, "carrier-delays", Strategy::Auto)
+            .seconds(0)
+            .carriers(2)
+            .rate("100hz")
+            .every("60s")
+            .option("blocked=1ms")
+            .argument("--threads=4")
+            .argument(format!("--count={WAITS}"))
+            .run()
+            .expect("a run");
+        let waits = blocked(&run);
+        let sum = |state: &str| -> u64 {
+            let of_it = waits.iter().filter(|w| w.is_in("CarrierDelays", "inQueue"));
+            let of_it = of_it.filter(|wait| wait.state == state);
+            of_it.map(|wait| wait.nanos).sum()
+        };
+        let events: u64 = waits.iter().map(|wait| wait.events).sum();
+        let fact = |key: &str| run.log.fact::<u64>(key).expect("a fact");
+        let (waited, delayed) = (fact("waited"), fact("delayed"));
+        let ratio = |found: u64, truth: u64| found as f64 / truth as f64;
+        let (queue, runnable) = (sum("queue"), sum("runnable"));
+        say(&format!(
+            "{}: queue {:.3} of {} ms, for a carrier {:.3} of {} ms, both {:.4}; {events} events; looks took {} us",
+            jdk.version,
+            ratio(queue, waited),
+            waited / 1_000_000,
+            ratio(runnable, delayed),
+            delayed / 1_000_000,
+            ratio(queue + runnable, waited + delayed),
+            run.recording
+                .counter("agent.blocked_delays_ns")
+                .unwrap_or(0)
+                / 1_000
+        ));
+        // Some twenty looks a wait, each right. What it burns itself on its way to the queue is in neither.
+        assert!(
+            (0.9..1.1).contains(&ratio(queue, waited)),
+            "{queue} of {waited}"
+        );
+        assert!(
+            (0.85..1.15).contains(&ratio(runnable, delayed)),
+            "{runnable} of {delayed}"
+        );
+        let both = ratio(queue + runnable, waited + delayed);
+        assert!((0.95..1.02).contains(&both), "{both}");
+        assert!(
+            delayed > waited / 4,
+            "{delayed} of {waited}: carriers were idle"
+        );
+        assert_eq!(run.recording.counter("blocked.unwatched"), Some(0));
     }
 }
 

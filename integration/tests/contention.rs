@@ -174,7 +174,7 @@ fn assert_blocked_time_is_the_same(run: &Outcome, feature: u32) {
             .iter()
             .filter(|wait| wait.is_in("Contention", method));
         let found = waits
-            .filter(|wait| wait.state == "lock")
+            .filter(|wait| wait.is_of("lock"))
             .map(|wait| wait.nanos);
         let truth = fact(&format!("delay.{way}")) - fact(&format!("spanless.{way}"));
         assert_close(&format!("{way}, blocked"), found.sum(), truth, TOLERANCE);

@@ -85,7 +85,7 @@ fn each_part_of_a_request_is_found_and_all_of_them_are_its_duration() {
             let (mut found, mut in_state) = (0, 0);
             for wait in waits {
                 found += wait.nanos;
-                in_state += if wait.state == state { wait.nanos } else { 0 };
+                in_state += if wait.is_of(state) { wait.nanos } else { 0 };
             }
             in_place += in_state;
             parts.push((way, found as f64 / took(way) as f64));

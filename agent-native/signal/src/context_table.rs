@@ -285,11 +285,12 @@ impl<'a> ContextTable<'a> {
     }
 
     /// Notes in the record of `thread`, the calling one, that it leaves its carrier at the time that `clock` tells
-    /// (ns, not 0); without a record the clock is not asked. What was noted before is forgotten.
-    pub fn leave(&self, thread: JavaThreadId, clock: impl FnOnce() -> u64) {
-        if let Some((slot, _)) = self.find(thread) {
-            slot.left_ns.store(clock(), Ordering::Release);
-        }
+    /// (ns, not 0), and tells it; `None` without a record, and the clock is not asked. What was noted before is forgotten.
+    pub fn leave(&self, thread: JavaThreadId, clock: impl FnOnce() -> u64) -> Option<u64> {
+        let (slot, _) = self.find(thread)?;
+        let now = clock();
+        slot.left_ns.store(now, Ordering::Release);
+        Some(now)
     }
 
     /// Since when `thread`, the calling one, was away, as [`leave`](Self::leave) noted it or

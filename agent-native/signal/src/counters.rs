@@ -232,6 +232,10 @@ counters! {
     BlockedCut => "blocked.truncated_depth",
     /// Samples of waits lost because the JVM gave no stack.
     BlockedNoStack => "blocked.dropped_no_stack",
+    /// Waits whose time without a carrier was not looked for, as too many began at once: it counts for what was waited for.
+    BlockedUnwatched => "blocked.unwatched",
+    /// CPU time of the thread that looks for waits for a carrier, in ns.
+    BlockedDelaysCpuNs => "agent.blocked_delays_ns",
     /// Signals of the wall engine that reached the handler, until sampling was stopped. Each is in one of the seven after the next.
     WallSignals => "wall.signals",
     /// Of those signals the ones that came with one of CPU time, of which the kernel then keeps one: no loss.

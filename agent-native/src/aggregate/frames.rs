@@ -362,6 +362,7 @@ mod tests {
                 leaf_class: leaf_class.map(Arc::from),
                 weight: Weight::default(),
                 state: None,
+                delayed: 0.0,
                 is_cut,
             },
             object: None,

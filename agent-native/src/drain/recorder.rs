@@ -20,7 +20,7 @@ use crate::aggregate::window::{Bounds, Kept, Window};
 use crate::drain::followed::{Followed, Origin};
 use crate::events::object::Objects;
 use crate::events::queue::EventSamples;
-use crate::events::sample::EventSample;
+use crate::events::sample::{EventHead, EventSample};
 use crate::events::state::State;
 use crate::jvm::redefinitions::Redefinitions;
 use crate::spans::book::{SpanBook, Verdict};
@@ -289,9 +289,11 @@ impl Recorder {
             self.oldest_ns = self.oldest_ns.min(head.time_ns);
             let state = head.state.or_else(|| state_of(head.kind, &self.locations));
             let window = &mut self.windows[head.kind];
-            if window.add(&self.locations, &thread, tag, state, head.weight) == Kept::Folded {
-                self.counters.add(tally.store_full, 1);
+            let mut folded = false;
+            for (state, weight) in shares(state, head) {
+                folded |= window.add(&self.locations, &thread, tag, state, weight) == Kept::Folded;
             }
+            self.counters.add(tally.store_full, u64::from(folded));
             let Some(object) = object else { continue };
             let Some(followed) = &mut self.followed else {
                 source.let_go(object);
@@ -405,6 +407,26 @@ fn checked_tag(book: &SpanBook, counters: &Counters, tally: Tally, tag: Tag, tim
 }
 
 /// Text of the kind's label, told from the frames.
+/// A wait as what was waited for, and as what the wait for a carrier was of it. It is one wait, of the former.
+fn shares(
+    state: Option<&'static str>,
+    head: &EventHead,
+) -> impl Iterator<Item = (Option<&'static str>, Weight)> + use<> {
+    let amount = head.weight.amount;
+    let delay = (head.delayed > 0.0).then(|| {
+        let weight = Weight {
+            count: 0.0,
+            amount: amount * head.delayed,
+        };
+        (Some(State::Runnable.name()), weight)
+    });
+    let rest = Weight {
+        amount: amount * (1.0 - head.delayed),
+        ..head.weight
+    };
+    std::iter::once((state, rest)).chain(delay)
+}
+
 fn state_of(kind: Kind, locations: &[frames::Location]) -> Option<&'static str> {
     match kind {
         Kind::Blocked => Some(State::of(locations).name()),

@@ -30,6 +30,8 @@ pub struct EventHead {
     /// Text of the label that the kind has ([`Kind::label`]), where whoever took the sample knows it; else it is told
     /// from the frames, once they have names.
     pub state: Option<&'static str>,
+    /// Of a wait: the share of it, 0 to 1, in which the thread could have run, and had no carrier.
+    pub delayed: f64,
     /// The stack had more frames than were taken.
     pub is_cut: bool,
 }

@@ -161,6 +161,7 @@ fn sample(session: &Session, jni: Jni, thread: jobject, allocated: Allocated) {
             weight: Weight::of_object(allocated.size.cast_unsigned(), interval),
             leaf_class: Some(Arc::from(session.jvmti.class_signature(allocated.class)?)),
             state: None,
+            delayed: 0.0,
         };
         let followed = session.allocations.follows.then_some(allocated.object);
         capture::take_following(session, jni, thread, event, followed)

@@ -7,9 +7,9 @@
 //! A wait that goes on when a window ends is charged up to then by the drain, which moves the note; of its stack
 //! nothing is known before it is over.
 //!
-//! Both callbacks run on the virtual thread. They take no lock, call no Java, and allocate nothing but a sample. Between
-//! becoming runnable and being mounted a thread waits for a carrier; HotSpot tells nobody when that begins, so it counts
-//! as blocked. A pinned thread does not leave its carrier: only its vain attempt is seen, some µs.
+//! Both callbacks run on the virtual thread. They call no Java, and allocate nothing but a sample and the note by which
+//! [`Delays`] tells how much of the wait was one for a carrier, under a lock of a few instructions. A pinned thread does not
+//! leave its carrier: only its vain attempt is seen, some µs.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +22,7 @@ use vtprof_signal::gate::Mode;
 use vtprof_signal::tag::{JavaThreadId, Tag};
 
 use super::capture::{self, Event};
+use super::delays::Delays;
 use super::jni::Jni;
 use crate::aggregate::weight::Weight;
 use crate::events::chance::{self, Chance};
@@ -36,16 +37,19 @@ thread_local! {
 #[derive(Debug)]
 pub struct Blocking {
     period_ns: u64,
+    /// `None` where no thread leaves a carrier.
+    pub delays: Option<Delays>,
     /// When sampling began last, ns: what was waited before is of no window. Relaxed: a time alone, written before
     /// samples are taken.
     begun_ns: AtomicU64,
 }
 
 impl Blocking {
-    /// With that period, ns.
-    pub fn new(period_ns: u64) -> Self {
+    /// With that period, ns; `switches` where virtual threads leave their carriers here.
+    pub fn new(period_ns: u64, switches: bool) -> Self {
         Self {
             period_ns,
+            delays: switches.then(Delays::new),
             begun_ns: AtomicU64::new(0),
         }
     }
@@ -55,9 +59,14 @@ impl Blocking {
         self.begun_ns.store(now_ns(), Ordering::Relaxed);
     }
 
-    /// The calling virtual thread is about to leave its carrier.
-    pub fn unmount(&self, session: &Session, thread: JavaThreadId) {
-        session.shared.contexts.leave(thread, now_ns);
+    /// The calling virtual thread, `leaving` with the id `thread`, is about to leave its carrier.
+    pub fn unmount(&self, session: &Session, jni: Jni, leaving: jobject, thread: JavaThreadId) {
+        if let Some(left_ns) = session.shared.contexts.leave(thread, now_ns)
+            && let Some(delays) = &self.delays
+            && session.shared.gate.mode() == Mode::Armed
+        {
+            delays.unmount(session, jni, leaving, thread, left_ns);
+        }
     }
 
     /// The calling virtual thread, `mounted` with the id `thread`, is on a carrier again.
@@ -66,10 +75,13 @@ impl Blocking {
         let Some(left_ns) = session.shared.contexts.come_back(thread) else {
             return;
         };
+        let now = now_ns();
+        let delayed = self.delays.as_ref();
+        let delayed = delayed.map_or(0.0, |delays| delays.mount(jni, thread));
         if session.shared.gate.mode() != Mode::Armed {
             return;
         }
-        let Some(weight) = self.weight(left_ns, now_ns()) else {
+        let Some(weight) = self.weight(left_ns, now) else {
             return;
         };
         let event = Event {
@@ -77,6 +89,7 @@ impl Blocking {
             weight,
             leaf_class: None,
             state: None,
+            delayed,
         };
         if capture::take(session, jni, mounted, event).is_err() {
             session.shared.counters.add(Counter::BlockedNoStack, 1);

@@ -39,6 +39,8 @@ pub struct Event {
     pub leaf_class: Option<Arc<str>>,
     /// See [`EventHead::state`].
     pub state: Option<&'static str>,
+    /// See [`EventHead::delayed`].
+    pub delayed: f64,
 }
 
 /// Takes a sample of `thread`, which is the calling one (virtual where one is mounted), and hands it to the drain.
@@ -78,6 +80,7 @@ pub fn take_following(
         leaf_class: event.leaf_class,
         weight: event.weight,
         state: event.state,
+        delayed: event.delayed,
         is_cut: count > DEPTH,
     };
     let kept = frames.get(..count.min(DEPTH)).unwrap_or_default();

@@ -308,6 +308,7 @@ impl Contention {
                 weight,
                 leaf_class: Some(class),
                 state: None,
+                delayed: 0.0,
             };
             capture::take(session, jni, waiter, event).is_ok()
         });

@@ -84,6 +84,14 @@ impl Jni {
         )
     }
 
+    /// The value of a static `int` field; a class that is not initialised yet is.
+    pub fn static_int(self, class: jclass, name: &str) -> Result<i32> {
+        let n = c_string(name)?;
+        let field = call!(self, GetStaticFieldID, class, n.as_ptr(), c"I".as_ptr());
+        let field = self.not_null(field, name)?;
+        Ok(call!(self, GetStaticIntField, class, field))
+    }
+
     /// Reads a `long` field. No Java code runs, nothing is allocated: fit for a mount callback.
     ///
     /// # Safety

@@ -13,6 +13,7 @@
 //! | [`healing`] | stale references to them, under ZGC |
 //! | [`capture`] | a sample of the calling thread, taken in an event |
 //! | [`blocking`] | how long virtual threads were off their carriers |
+//! | [`delays`] | how much of that they waited for a carrier |
 //! | [`monitors`], [`entering`] | waits for monitors, and the stacks of those who waited |
 //! | [`collections`] | collections that stop the world |
 //! | [`contention`] | how long threads waited for locks |
@@ -36,6 +37,7 @@ pub mod capture;
 pub mod classes;
 pub mod collections;
 pub mod contention;
+pub mod delays;
 pub mod entering;
 pub mod entry;
 pub mod extension;

@@ -226,7 +226,7 @@ extern "C" fn on_unmount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobjec
     let jni = unsafe { Jni::new(env) };
     let id = session.layout.thread_id(jni, thread);
     if let Some(blocking) = &session.blocking {
-        blocking.unmount(session, id);
+        blocking.unmount(session, jni, thread, id);
     }
     if let Some(contention) = &session.contention {
         contention.unmount(session, jni, thread, id);

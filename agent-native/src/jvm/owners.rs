@@ -212,6 +212,7 @@ impl Owners {
             leaf_class: Some(class),
             weight,
             state: None,
+            delayed: 0.0,
             is_cut: count > DEPTH,
         };
         let frames = self.frames.get(..count.min(DEPTH)).unwrap_or_default();

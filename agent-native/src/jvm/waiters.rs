@@ -119,6 +119,21 @@ impl<L: Clone> Waiters<L> {
         None
     }
 
+    /// How many parts there are.
+    pub fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Adds what those of one part wait for to `all`, from any thread.
+    pub fn each(&self, shard: usize, all: &mut Vec<L>) {
+        let Some(shard) = self.shards.get(shard) else {
+            return;
+        };
+        if shard.len.load(Ordering::Relaxed) > 0 {
+            all.extend(shard.waits.lock().values().map(|wait| wait.lock.clone()));
+        }
+    }
+
     /// Since when `thread` waits, ns, from any thread; `None` where it does not.
     pub fn since(&self, thread: JavaThreadId) -> Option<u64> {
         let waits = self.shard(thread).waits.lock();
@@ -137,17 +152,25 @@ impl<L: Clone> Waiters<L> {
     }
 }
 
+/// The reference itself.
 #[derive(Debug)]
-struct Weak(jobject);
+pub struct Weak(jobject);
 
 // SAFETY: a weak global reference belongs to no thread.
 unsafe impl Send for Weak {}
 // SAFETY: as above; only read.
 unsafe impl Sync for Weak {}
 
-/// A weak reference to an object, shared. [`release`](Self::release) it: dropped, it stays with the JVM.
-#[derive(Clone, Debug)]
-pub struct Held(Arc<Weak>);
+/// A weak reference to an object, shared, and what is kept with it. [`release`](Self::release) it: dropped, it stays with
+/// the JVM.
+#[derive(Debug)]
+pub struct Held<T = ()>(Arc<(Weak, T)>);
+
+impl<T> Clone for Held<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
 
 impl Held {
     /// Of `object`, a live reference.
@@ -155,22 +178,35 @@ impl Held {
     /// # Errors
     /// The JVM has no more memory.
     pub fn new(jni: Jni, object: jobject) -> Result<Self> {
-        Ok(Self(Arc::new(Weak(jni.weak_ref(object)?))))
+        Ok(Self(Arc::new((Weak(jni.weak_ref(object)?), ()))))
+    }
+}
+
+impl<T> Held<T> {
+    /// Of `object`, a live reference, in a callback; `None` where the JVM has no more memory.
+    pub fn in_callback(jni: Jni, object: jobject, with: T) -> Option<Self> {
+        let weak = jni.weak_ref_in_callback(object)?;
+        Some(Self(Arc::new((Weak(weak), with))))
+    }
+
+    /// What is kept with it.
+    pub fn with(&self) -> &T {
+        &self.0.1
     }
 
     /// The object as a local reference; `None` when it is gone.
     pub fn local(&self, jni: Jni) -> Option<jobject> {
-        jni.local_ref(self.0.0)
+        jni.local_ref(self.0.0.0)
     }
 
     /// Whether that is the object.
     pub fn is(&self, jni: Jni, object: jobject) -> bool {
-        jni.is_same(self.0.0, object)
+        jni.is_same(self.0.0.0, object)
     }
 
     /// Lets go of it; the last one gives it back.
     pub fn release(self, jni: Jni) {
-        if let Some(weak) = Arc::into_inner(self.0) {
+        if let Some((weak, _)) = Arc::into_inner(self.0) {
             jni.delete_weak(weak.0);
         }
     }

@@ -154,6 +154,7 @@ fn head(kind: Kind, tag: Tag) -> EventHead {
             amount: 1000.25,
         },
         state: None,
+        delayed: 0.0,
         is_cut: false,
     }
 }

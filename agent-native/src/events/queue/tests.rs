@@ -22,6 +22,7 @@ fn head(kind: Kind, time_ns: u64) -> EventHead {
         leaf_class: None,
         weight: Weight::default(),
         state: None,
+        delayed: 0.0,
         is_cut: false,
     }
 }

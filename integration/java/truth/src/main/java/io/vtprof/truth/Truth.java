@@ -41,6 +41,7 @@ public final class Truth {
       Map.entry("short-parks", ShortParks::new),
       Map.entry("contention", () -> new Contention(false)),
       Map.entry("pinned-contention", () -> new Contention(true)),
+      Map.entry("carrier-delays", CarrierDelays::new),
       Map.entry("lock-owner", LockOwner::new),
       Map.entry("hello", Hello::new)));
 

@@ -223,6 +223,36 @@ pub fn rows(window: &Window) -> Vec<Row> {
 }
 
 #[test]
+fn a_wait_is_one_event_and_its_time_what_was_waited_for_and_what_was_waited_for_a_carrier() {
+    let mut bench = bench();
+    bench.spans.push(started(5));
+    for delayed in [0.0, 0.25, 1.0] {
+        bench.event(EventHead {
+            state: Some("queue"),
+            delayed,
+            weight: Weight {
+                count: 2.0,
+                amount: 100.0,
+            },
+            ..head(Kind::Blocked, tag(5))
+        });
+    }
+    bench.recorder.drain(&Names);
+    let windows = bench.recorder.next_windows();
+    let sums: Vec<_> = rows(&windows[Kind::Blocked])
+        .into_iter()
+        .map(|(_, _, span, state, sum)| (span, state, sum.count, sum.amount))
+        .collect();
+    assert_eq!(
+        sums,
+        [
+            (5, Some("queue"), 6.0, 175.0),
+            (5, Some("runnable"), 0.0, 125.0)
+        ]
+    );
+}
+
+#[test]
 fn each_kind_is_summed_for_itself_under_the_label_of_its_thread() {
     let mut bench = bench();
     let identity = JavaIdentity {

@@ -304,7 +304,7 @@ fn short_parks_add_up_though_few_of_them_are_sampled() {
 
 #[test]
 fn what_a_thread_waits_for_a_carrier_is_told_from_what_it_waited_for_before() {
-    const WAITS: u64 = 400;
+    const WAITS: u64 = 160;
     for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: carriers") {
         let run = TruthRun::new(&jdk, "carrier-delays", Strategy::Auto)
             .seconds(0)

@@ -12,7 +12,7 @@ use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{ModelError, Profile};
 use vtprof_profile::spans::{self, SpanList};
 
-use crate::args::InputArgs;
+use crate::args::FilesArgs;
 use crate::text::note;
 
 /// Endings of the files that are read from a folder.
@@ -50,7 +50,7 @@ struct Moment {
 ///
 /// # Errors
 /// The first file that cannot be read or that `take` refuses, with its name.
-pub fn read_all(args: &InputArgs, mut take: impl FnMut(Loaded) -> Result<()>) -> Result<()> {
+pub fn read_all(args: &FilesArgs, mut take: impl FnMut(Loaded) -> Result<()>) -> Result<()> {
     let mut moments: BTreeMap<String, Moment> = BTreeMap::new();
     for source in sources(&args.files)? {
         let (name, bytes) = match &source {
@@ -117,7 +117,7 @@ fn keep_latest(moments: &mut BTreeMap<String, Moment>, series: String, moment: M
 }
 
 /// A file without a byte is no list of no spans: a crash of the machine has left it.
-fn read_file(file: File, args: &InputArgs) -> Result<Vec<u8>> {
+fn read_file(file: File, args: &FilesArgs) -> Result<Vec<u8>> {
     if file
         .metadata()
         .is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
@@ -127,7 +127,7 @@ fn read_file(file: File, args: &InputArgs) -> Result<Vec<u8>> {
     read(file, args)
 }
 
-fn read(source: impl Read, args: &InputArgs) -> Result<Vec<u8>> {
+fn read(source: impl Read, args: &FilesArgs) -> Result<Vec<u8>> {
     gzip::read_bytes(source, args.byte_limit()).map_err(|error| match error {
         ReadError::TooLarge { .. } => {
             anyhow!(

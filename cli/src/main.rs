@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bundle;
 mod figures;
 mod focus;
 mod input;

@@ -12,15 +12,10 @@ const FUNCTION: u64 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionIndex(u32);
 
-impl FunctionIndex {
-    /// Position in the table, for side tables with an entry for each function.
-    pub fn as_usize(self) -> usize {
-        self.0 as usize
-    }
-}
+impl_index!(FunctionIndex);
 
 /// One function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Function {
     /// Name for people.
     pub name: StringIndex,
@@ -40,6 +35,23 @@ pub struct Functions {
 }
 
 impl Functions {
+    /// No function.
+    #[cfg(feature = "merge")]
+    pub(crate) fn none() -> Self {
+        Functions {
+            functions: Vec::new(),
+            ids: IdMap::default(),
+        }
+    }
+
+    /// Adds a function that no file names by an id.
+    #[cfg(feature = "merge")]
+    pub(crate) fn push(&mut self, function: Function) -> Result<FunctionIndex, Flaw> {
+        let next = super::fields::index(self.functions.len())?;
+        self.functions.push(function);
+        Ok(FunctionIndex(next))
+    }
+
     pub(super) fn read(bytes: &[u8], strings: &Strings) -> Result<Self, ModelError> {
         let mut table = Functions {
             functions: Vec::new(),

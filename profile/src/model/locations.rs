@@ -20,8 +20,10 @@ const UNKNOWN: &str = "[unknown]";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocationIndex(u32);
 
+impl_index!(LocationIndex);
+
 /// One frame of a location.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// Its function.
     pub function: FunctionIndex,
@@ -39,6 +41,25 @@ pub struct Locations {
 }
 
 impl Locations {
+    /// No location.
+    #[cfg(feature = "merge")]
+    pub(crate) fn none() -> Self {
+        Locations {
+            frames: Vec::new(),
+            ends: Vec::new(),
+            ids: IdMap::default(),
+        }
+    }
+
+    /// Adds a location that no file names by an id.
+    #[cfg(feature = "merge")]
+    pub(crate) fn push(&mut self, frames: &[Frame]) -> Result<LocationIndex, Flaw> {
+        let next = index(self.ends.len())?;
+        self.frames.extend_from_slice(frames);
+        self.ends.push(index(self.frames.len())?);
+        Ok(LocationIndex(next))
+    }
+
     pub(super) fn read(
         bytes: &[u8],
         strings: &mut Strings,
@@ -90,6 +111,14 @@ impl Locations {
             .checked_sub(1)
             .map_or(0, |before| self.ends[before] as usize);
         &self.frames[start..self.ends[i] as usize]
+    }
+
+    /// All locations with their frames, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (LocationIndex, &[Frame])> {
+        (0..self.ends.len()).map(|index| {
+            let index = LocationIndex(index as u32);
+            (index, self.frames(index))
+        })
     }
 
     /// Number of locations.

@@ -9,6 +9,33 @@
 //! get a name from mapping and address, frames inlined into one location are kept, samples may have
 //! no stack, strings that are no UTF-8 are replaced.
 
+/// Gives an index of a table its conversions.
+macro_rules! impl_index {
+    ($name:ident) => {
+        impl $name {
+            /// Position in the table, for side tables with an entry for each of its entries.
+            #[must_use]
+            pub fn as_usize(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        #[cfg(feature = "merge")]
+        impl From<u32> for $name {
+            fn from(index: u32) -> Self {
+                $name(index)
+            }
+        }
+
+        #[cfg(feature = "merge")]
+        impl From<$name> for u32 {
+            fn from(index: $name) -> u32 {
+                index.0
+            }
+        }
+    };
+}
+
 mod error;
 pub(crate) mod fields;
 mod functions;
@@ -16,6 +43,7 @@ mod id_map;
 mod locations;
 mod samples;
 mod strings;
+mod write;
 
 use prost::Message;
 

@@ -9,7 +9,7 @@ use crate::pprof;
 const SAMPLE: u64 = 2;
 
 /// A label of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// Its key.
     pub key: StringIndex,
@@ -18,7 +18,7 @@ pub struct Label {
 }
 
 /// The value of a label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LabelValue {
     /// A text.
     Text(StringIndex),
@@ -65,19 +65,66 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// No sample, of so many values.
+    pub(crate) fn none(width: usize) -> Self {
+        Samples {
+            width,
+            locations: Vec::new(),
+            values: Vec::new(),
+            labels: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Adds a sample whose indices are known to be good; its index.
+    #[cfg(feature = "merge")]
+    pub(crate) fn append(
+        &mut self,
+        stack: &[LocationIndex],
+        values: &[i64],
+        labels: &[Label],
+    ) -> Result<u32, Flaw> {
+        let next = index(self.ends.len())?;
+        let ends = (
+            index(self.locations.len() + stack.len())?,
+            index(self.labels.len() + labels.len())?,
+        );
+        self.locations.extend_from_slice(stack);
+        self.values.extend_from_slice(values);
+        self.labels.extend_from_slice(labels);
+        self.ends.push(ends);
+        Ok(next)
+    }
+
+    /// Adds to the values of a sample; sums saturate.
+    #[cfg(feature = "merge")]
+    pub(crate) fn add_values(&mut self, sample: usize, values: &[i64]) {
+        let sums = &mut self.values[sample * self.width..][..self.width];
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum = sum.saturating_add(*value);
+        }
+    }
+
+    /// The sample of that number, below [`len`](Self::len).
+    pub fn get(&self, sample: usize) -> Sample<'_> {
+        let start = sample
+            .checked_sub(1)
+            .map_or((0, 0), |before| self.ends[before]);
+        let end = self.ends[sample];
+        Sample {
+            stack: &self.locations[start.0 as usize..end.0 as usize],
+            values: &self.values[sample * self.width..][..self.width],
+            labels: &self.labels[start.1 as usize..end.1 as usize],
+        }
+    }
+
     pub(super) fn read(
         bytes: &[u8],
         width: usize,
         strings: &Strings,
         locations: &Locations,
     ) -> Result<Self, ModelError> {
-        let mut table = Samples {
-            width,
-            locations: Vec::new(),
-            values: Vec::new(),
-            labels: Vec::new(),
-            ends: Vec::new(),
-        };
+        let mut table = Samples::none(width);
         let mut sample = pprof::Sample::default();
         each(bytes, SAMPLE, "sample", |_, payload| {
             decode_into(&mut sample, payload)?;

@@ -12,6 +12,8 @@
 
 pub mod builder;
 pub mod content;
+#[cfg(feature = "formats")]
+pub mod formats;
 pub mod gzip;
 pub mod ids;
 pub mod kind;

@@ -1,6 +1,6 @@
 //! What profiles say of themselves, of all of them: lines of facts once each, counters and sums of windows added up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Begins the line of a window's figures.
 const WINDOW: &str = "window: ";
@@ -36,7 +36,8 @@ fn sum_of(key: &str) -> Sum {
 #[derive(Debug, Default)]
 pub(super) struct Comments {
     facts: Vec<String>,
-    /// `None` where windows differ.
+    known_facts: HashSet<String>,
+    /// `None` where windows differ, or one has it and another has not.
     window: BTreeMap<String, Option<i128>>,
     counters: BTreeMap<String, i128>,
     has_window: bool,
@@ -57,16 +58,27 @@ impl Comments {
             if let Some(counters) = line.strip_prefix(COUNTERS) {
                 self.has_counters = true;
                 for (key, count) in figures(counters) {
-                    *self.counters.entry(key.to_owned()).or_default() += count;
+                    let sum = self.counters.entry(key.to_owned()).or_default();
+                    *sum = sum.saturating_add(count);
                 }
             } else if let Some(window) = line.strip_prefix(WINDOW) {
-                let is_first = !std::mem::replace(&mut self.has_window, true);
-                for (key, figure) in figures(window) {
-                    self.add_figure(key, figure, is_first);
-                }
-            } else if !self.facts.contains(line) {
+                self.add_window(window);
+            } else if self.known_facts.insert(line.clone()) {
                 self.facts.push(line.clone());
             }
+        }
+    }
+
+    fn add_window(&mut self, window: &str) {
+        let is_first = !std::mem::replace(&mut self.has_window, true);
+        let figures: BTreeMap<_, _> = figures(window).collect();
+        for (key, known) in &mut self.window {
+            if sum_of(key) == Sum::Same && !figures.contains_key(key.as_str()) {
+                *known = None;
+            }
+        }
+        for (key, figure) in figures {
+            self.add_figure(key, figure, is_first);
         }
     }
 
@@ -83,7 +95,7 @@ impl Comments {
             }
             Some(known) => {
                 *known = known.and_then(|before| match how {
-                    Sum::Added => Some(before + figure),
+                    Sum::Added => Some(before.saturating_add(figure)),
                     Sum::Largest => Some(before.max(figure)),
                     Sum::Same | Sum::Left => (before == figure).then_some(before),
                 });
@@ -162,6 +174,54 @@ mod tests {
         assert_eq!(
             sum(&[&[&one], &[&other], &[&one]]),
             ["window: process.cpu_ns=11 samples.late_ns=9 start.monotonic_ns=100"]
+        );
+    }
+
+    #[test]
+    fn a_figure_that_a_window_lacks_is_not_the_same_for_all_in_whatever_order() {
+        let (with, without) = (
+            "window: period.wanted_ns=10 process.cpu_ns=5",
+            "window: process.cpu_ns=6",
+        );
+        for windows in [[with, without], [without, with]] {
+            assert_eq!(
+                sum(&[&windows[..1], &windows[1..]]),
+                ["window: process.cpu_ns=11"]
+            );
+        }
+    }
+
+    #[test]
+    fn sums_of_sums_are_the_sums_of_all() {
+        let windows: Vec<Vec<String>> = (0..4)
+            .map(|i| {
+                vec![
+                    "agent=vtprof 1".to_owned(),
+                    format!("fact {}", i % 2),
+                    format!("window: process.cpu_ns={i} samples.late_ns={i} start.monotonic_ns={i} period.wanted_ns=10"),
+                    format!("counters (those not named are 0): a={i} only.{i}=1"),
+                ]
+            })
+            .collect();
+        let lines = |windows: &[Vec<String>]| {
+            let mut comments = Comments::default();
+            windows.iter().for_each(|window| comments.add(window));
+            comments.lines()
+        };
+        let all = lines(&windows);
+        for split in 1..windows.len() {
+            let parts = [lines(&windows[..split]), lines(&windows[split..])];
+            assert_eq!(lines(&parts), all, "{split}");
+        }
+    }
+
+    #[test]
+    fn counters_that_no_number_holds_saturate() {
+        let largest = format!("counters (those not named are 0): a={}", i128::MAX);
+        let window = format!("window: process.cpu_ns={}", i128::MAX);
+        assert_eq!(
+            sum(&[&[&largest, &window], &[&largest, &window]]),
+            [window.as_str(), largest.as_str()]
         );
     }
 

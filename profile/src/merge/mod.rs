@@ -1,27 +1,25 @@
 //! Adds profiles up: one table of each sort for all of them, so that memory is that of the result and not of the input.
 //!
-//! Texts, functions and places of a file are looked up once a file. A sample is then a run of numbers, found by its hash
-//! among those that are there.
+//! Texts, functions, places, stacks and sets of labels of a file are looked up once a file. A sample is then two numbers,
+//! found by their hash among those that are there.
 
 mod comments;
 mod error;
-mod table;
-
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
+mod tables;
+#[cfg(test)]
+mod tests;
 
 pub use error::MergeError;
 
 use crate::model::{
-    Frame, Function, FunctionIndex, Functions, Label, LabelValue, LocationIndex, Locations,
-    Profile, Sample, Samples, StringIndex, Strings, ValueType,
+    Flaw, Frame, Function, FunctionIndex, Label, LabelValue, LocationIndex, Profile, Sample,
+    StringIndex, ValueType,
 };
 use comments::Comments;
-use table::{find_or_push, unfilled};
+pub(crate) use tables::Tables;
 
-/// What all profiles of a sum have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When and how often samples were taken, of all profiles together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Times {
     period: i64,
     time_nanos: i64,
@@ -31,31 +29,47 @@ struct Times {
 /// Adds profiles up; see the module.
 #[derive(Debug)]
 pub struct Merger {
-    hasher: DefaultHashBuilder,
-    strings: Strings,
-    known_strings: HashTable<u32>,
-    functions: Functions,
-    known_functions: HashTable<u32>,
-    locations: Locations,
-    known_locations: HashTable<u32>,
-    samples: Samples,
-    known_samples: HashTable<u32>,
+    tables: Tables,
     sample_types: Vec<ValueType>,
     default_sample_type: Option<usize>,
     period_type: Option<ValueType>,
     times: Times,
     comments: Comments,
     profiles: u64,
-    /// The stack and labels of the sample at hand.
-    stack: Vec<LocationIndex>,
-    labels: Vec<Label>,
 }
 
-/// What entries of a file are called in the sum; those not met yet are `u32::MAX`.
+/// No index of a table: the entry of the file was not met yet.
+const UNMET: u32 = u32::MAX;
+/// No index of a table: samples with these labels do not count.
+const LEFT_OUT: u32 = u32::MAX - 1;
+
+/// What entries of a file are called in the sum.
 struct Names {
     strings: Vec<u32>,
     functions: Vec<u32>,
     locations: Vec<u32>,
+    stacks: Vec<u32>,
+    label_sets: Vec<u32>,
+    /// The frames, stack and labels at hand.
+    frames: Vec<Frame>,
+    stack: Vec<LocationIndex>,
+    labels: Vec<Label>,
+}
+
+impl Names {
+    fn none(profile: &Profile) -> Self {
+        let unmet = |len: usize| vec![UNMET; len];
+        Names {
+            strings: unmet(profile.strings.len()),
+            functions: unmet(profile.functions.len()),
+            locations: unmet(profile.locations.len()),
+            stacks: unmet(profile.samples.stacks.len()),
+            label_sets: unmet(profile.samples.label_sets.len()),
+            frames: Vec::new(),
+            stack: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
 }
 
 impl Default for Merger {
@@ -68,35 +82,14 @@ impl Merger {
     /// The sum of nothing.
     #[must_use]
     pub fn new() -> Self {
-        let hasher = DefaultHashBuilder::default();
-        let mut strings = Strings::none();
-        let mut known_strings = HashTable::new();
-        // The first string of a profile is empty.
-        let empty = strings.push("");
-        known_strings.insert_unique(hasher.hash_one(""), 0, |_| 0);
-        debug_assert!(empty.is_ok_and(|index| index == StringIndex::from(0)));
         Merger {
-            hasher,
-            strings,
-            known_strings,
-            functions: Functions::none(),
-            known_functions: HashTable::new(),
-            locations: Locations::none(),
-            known_locations: HashTable::new(),
-            samples: Samples::none(0),
-            known_samples: HashTable::new(),
+            tables: Tables::new(0),
             sample_types: Vec::new(),
             default_sample_type: None,
             period_type: None,
-            times: Times {
-                period: 0,
-                time_nanos: 0,
-                duration_nanos: 0,
-            },
+            times: Times::default(),
             comments: Comments::default(),
             profiles: 0,
-            stack: Vec::new(),
-            labels: Vec::new(),
         }
     }
 
@@ -106,7 +99,41 @@ impl Merger {
     /// Its values are not those of the ones before, or the sum is too large to be told by pprof. In the second case it
     /// may hold a part of `profile`.
     pub fn add(&mut self, profile: &Profile) -> Result<(), MergeError> {
-        self.add_some(profile, |_, _| true)
+        self.add_by_labels(profile, |_| true)
+    }
+
+    /// Adds those samples of `profile` for whose labels `keep` is true. It is asked once for each set of labels, not for
+    /// each sample, and may take some away or change them; whatever it leaves there must be of `profile`.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_by_labels(
+        &mut self,
+        profile: &Profile,
+        mut keep: impl FnMut(&mut Vec<Label>) -> bool,
+    ) -> Result<(), MergeError> {
+        self.agree(profile)?;
+        let mut names = Names::none(profile);
+        let mut labels = Vec::new();
+        for (row, values) in profile.samples.rows() {
+            let mut label_set = names.label_sets[row.labels as usize];
+            if label_set == UNMET {
+                labels.clear();
+                labels.extend_from_slice(profile.samples.label_sets.get(row.labels));
+                label_set = if keep(&mut labels) {
+                    self.labels(profile, &labels, &mut names)?
+                } else {
+                    LEFT_OUT
+                };
+                names.label_sets[row.labels as usize] = label_set;
+            }
+            if label_set != LEFT_OUT {
+                let stack = self.stack(profile, row.stack, &mut names)?;
+                self.tables.add(stack, label_set, values)?;
+            }
+        }
+        self.conclude(profile);
+        Ok(())
     }
 
     /// Adds those samples of `profile` for which `keep` is true. It is given the labels of each, of which it may take some
@@ -120,35 +147,18 @@ impl Merger {
         mut keep: impl FnMut(&Sample<'_>, &mut Vec<Label>) -> bool,
     ) -> Result<(), MergeError> {
         self.agree(profile)?;
-        let mut names = Names {
-            strings: unfilled(profile.strings.len()),
-            functions: unfilled(profile.functions.len()),
-            locations: unfilled(profile.locations.len()),
-        };
+        let mut names = Names::none(profile);
         let mut labels = Vec::new();
-        for sample in profile.samples.iter() {
+        for (sample, (row, values)) in profile.samples.iter().zip(profile.samples.rows()) {
             labels.clear();
             labels.extend_from_slice(sample.labels);
-            if !keep(&sample, &mut labels) {
-                continue;
+            if keep(&sample, &mut labels) {
+                let stack = self.stack(profile, row.stack, &mut names)?;
+                let labels = self.labels(profile, &labels, &mut names)?;
+                self.tables.add(stack, labels, values)?;
             }
-            self.stack.clear();
-            for location in sample.stack {
-                let location = self.location(profile, *location, &mut names)?;
-                self.stack.push(location);
-            }
-            self.labels.clear();
-            for label in &labels {
-                let label = self.label(profile, *label, &mut names)?;
-                self.labels.push(label);
-            }
-            // In whatever order a writer has them.
-            self.labels.sort_unstable();
-            self.sample(sample.values)?;
         }
-        self.note_times(profile);
-        self.comments.add(&profile.comments);
-        self.profiles += 1;
+        self.conclude(profile);
         Ok(())
     }
 
@@ -161,37 +171,41 @@ impl Merger {
     /// The sum; `None` of nothing.
     #[must_use]
     pub fn finish(self) -> Option<Profile> {
-        (self.profiles > 0).then(|| Profile {
-            strings: self.strings,
-            functions: self.functions,
-            locations: self.locations,
-            samples: self.samples,
-            sample_types: self.sample_types,
-            default_sample_type: self.default_sample_type,
-            period_type: self.period_type,
-            period: self.times.period,
-            time_nanos: self.times.time_nanos,
-            duration_nanos: self.times.duration_nanos,
-            comments: self.comments.lines(),
+        (self.profiles > 0).then(|| {
+            let sum = self.tables.into_profile(self.sample_types);
+            Profile {
+                default_sample_type: self.default_sample_type,
+                period_type: self.period_type,
+                period: self.times.period,
+                time_nanos: self.times.time_nanos,
+                duration_nanos: self.times.duration_nanos,
+                comments: self.comments.lines(),
+                ..sum
+            }
         })
     }
 
     fn agree(&mut self, profile: &Profile) -> Result<(), MergeError> {
-        if self.profiles == 0 && self.samples.is_empty() {
+        if self.sample_types.is_empty() {
             self.sample_types.clone_from(&profile.sample_types);
-            self.samples = Samples::none(self.sample_types.len());
-            self.default_sample_type = profile.default_sample_type;
+            self.tables = Tables::new(self.sample_types.len());
             self.period_type.clone_from(&profile.period_type);
-            return Ok(());
+            self.times.period = profile.period;
+        } else if self.sample_types != profile.sample_types {
+            return Err(MergeError::types(&profile.sample_types, &self.sample_types));
         }
-        if self.sample_types == profile.sample_types {
-            Ok(())
-        } else {
-            Err(MergeError::types(&profile.sample_types, &self.sample_types))
-        }
+        Ok(())
     }
 
-    /// As `go tool pprof` has them: the first start, all lengths, the longest period.
+    fn conclude(&mut self, profile: &Profile) {
+        self.note_times(profile);
+        self.default_sample_type = self.default_sample_type.or(profile.default_sample_type);
+        self.comments.add(&profile.comments);
+        self.profiles += 1;
+    }
+
+    /// As `go tool pprof` has them: the first start, all lengths, the longest period. Periods that count different
+    /// things have no longest: then none is told.
     fn note_times(&mut self, profile: &Profile) {
         let times = &mut self.times;
         if profile.time_nanos > 0
@@ -202,7 +216,12 @@ impl Merger {
         times.duration_nanos = times
             .duration_nanos
             .saturating_add(profile.duration_nanos.max(0));
-        times.period = times.period.max(profile.period);
+        if self.period_type == profile.period_type {
+            times.period = times.period.max(profile.period);
+        } else {
+            self.period_type = None;
+            times.period = 0;
+        }
     }
 
     fn string(
@@ -210,26 +229,12 @@ impl Merger {
         profile: &Profile,
         of: StringIndex,
         names: &mut Names,
-    ) -> Result<StringIndex, MergeError> {
+    ) -> Result<StringIndex, Flaw> {
         let name = &mut names.strings[of.as_usize()];
-        if *name == u32::MAX {
-            let text = profile.strings.get(of);
-            let strings = &mut self.strings;
-            let hash = self.hasher.hash_one(text);
-            let get = |strings: &Strings, index| strings.get(StringIndex::from(index)) == text;
-            let rehash = |strings: &Strings, index| {
-                self.hasher.hash_one(strings.get(StringIndex::from(index)))
-            };
-            *name = find_or_push(
-                &mut self.known_strings,
-                strings,
-                hash,
-                get,
-                rehash,
-                |table| Ok(table.push(text)?.into()),
-            )?;
+        if *name == UNMET {
+            *name = self.tables.string(profile.strings.get(of))?.into();
         }
-        Ok(StringIndex::from(*name))
+        Ok((*name).into())
     }
 
     fn function(
@@ -237,8 +242,8 @@ impl Merger {
         profile: &Profile,
         of: FunctionIndex,
         names: &mut Names,
-    ) -> Result<FunctionIndex, MergeError> {
-        if names.functions[of.as_usize()] == u32::MAX {
+    ) -> Result<FunctionIndex, Flaw> {
+        if names.functions[of.as_usize()] == UNMET {
             let function = profile.functions.get(of);
             let function = Function {
                 name: self.string(profile, function.name, names)?,
@@ -246,17 +251,9 @@ impl Merger {
                 file: self.string(profile, function.file, names)?,
                 start_line: function.start_line,
             };
-            let hash = self.hasher.hash_one(function);
-            names.functions[of.as_usize()] = find_or_push(
-                &mut self.known_functions,
-                &mut self.functions,
-                hash,
-                |table, index| *table.get(FunctionIndex::from(index)) == function,
-                |table, index| self.hasher.hash_one(table.get(FunctionIndex::from(index))),
-                |table| Ok(table.push(function)?.into()),
-            )?;
+            names.functions[of.as_usize()] = self.tables.function(function)?.into();
         }
-        Ok(FunctionIndex::from(names.functions[of.as_usize()]))
+        Ok(names.functions[of.as_usize()].into())
     }
 
     fn location(
@@ -264,74 +261,57 @@ impl Merger {
         profile: &Profile,
         of: LocationIndex,
         names: &mut Names,
-    ) -> Result<LocationIndex, MergeError> {
-        if names.locations[of.as_usize()] == u32::MAX {
-            let mut frames = Vec::new();
+    ) -> Result<LocationIndex, Flaw> {
+        if names.locations[of.as_usize()] == UNMET {
+            let mut frames = std::mem::take(&mut names.frames);
+            frames.clear();
             for frame in profile.locations.frames(of) {
                 frames.push(Frame {
                     function: self.function(profile, frame.function, names)?,
                     line: frame.line,
                 });
             }
-            let hash = self.hasher.hash_one(frames.as_slice());
-            names.locations[of.as_usize()] = find_or_push(
-                &mut self.known_locations,
-                &mut self.locations,
-                hash,
-                |table, index| table.frames(LocationIndex::from(index)) == frames.as_slice(),
-                |table, index| {
-                    self.hasher
-                        .hash_one(table.frames(LocationIndex::from(index)))
-                },
-                |table| Ok(table.push(&frames)?.into()),
-            )?;
+            names.locations[of.as_usize()] = self.tables.location(&frames)?.into();
+            names.frames = frames;
         }
-        Ok(LocationIndex::from(names.locations[of.as_usize()]))
+        Ok(names.locations[of.as_usize()].into())
     }
 
-    fn label(
+    fn stack(&mut self, profile: &Profile, of: u32, names: &mut Names) -> Result<u32, Flaw> {
+        if names.stacks[of as usize] == UNMET {
+            let mut stack = std::mem::take(&mut names.stack);
+            stack.clear();
+            for location in profile.samples.stacks.get(of) {
+                stack.push(self.location(profile, *location, names)?);
+            }
+            names.stacks[of as usize] = self.tables.stack(&stack)?;
+            names.stack = stack;
+        }
+        Ok(names.stacks[of as usize])
+    }
+
+    fn labels(
         &mut self,
         profile: &Profile,
-        label: Label,
+        labels: &[Label],
         names: &mut Names,
-    ) -> Result<Label, MergeError> {
-        Ok(Label {
-            key: self.string(profile, label.key, names)?,
-            value: match label.value {
-                LabelValue::Text(text) => LabelValue::Text(self.string(profile, text, names)?),
-                LabelValue::Number { value, unit } => LabelValue::Number {
-                    value,
-                    unit: self.string(profile, unit, names)?,
+    ) -> Result<u32, Flaw> {
+        let mut renamed = std::mem::take(&mut names.labels);
+        renamed.clear();
+        for label in labels {
+            renamed.push(Label {
+                key: self.string(profile, label.key, names)?,
+                value: match label.value {
+                    LabelValue::Text(text) => LabelValue::Text(self.string(profile, text, names)?),
+                    LabelValue::Number { value, unit } => LabelValue::Number {
+                        value,
+                        unit: self.string(profile, unit, names)?,
+                    },
                 },
-            },
-        })
-    }
-
-    /// Adds the values to the sample at hand.
-    fn sample(&mut self, values: &[i64]) -> Result<(), MergeError> {
-        let (stack, labels) = (self.stack.as_slice(), self.labels.as_slice());
-        let before = self.samples.len();
-        let index = find_or_push(
-            &mut self.known_samples,
-            &mut self.samples,
-            self.hasher.hash_one((stack, labels)),
-            |table, index| {
-                let known = table.get(index as usize);
-                known.stack == stack && known.labels == labels
-            },
-            |table, index| {
-                let known = table.get(index as usize);
-                self.hasher.hash_one((known.stack, known.labels))
-            },
-            |table| {
-                table
-                    .append(stack, values, labels)
-                    .map_err(MergeError::from)
-            },
-        )?;
-        if self.samples.len() == before {
-            self.samples.add_values(index as usize, values);
+            });
         }
-        Ok(())
+        let index = self.tables.labels(&mut renamed)?;
+        names.labels = renamed;
+        Ok(index)
     }
 }

@@ -62,20 +62,45 @@ impl<'a> Fields<'a> {
         })
     }
 
-    fn varint(&mut self) -> Result<u64, Flaw> {
+    /// The number here.
+    #[inline]
+    pub fn varint(&mut self) -> Result<u64, Flaw> {
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte < 0x80 => {
+                self.at += 1;
+                Ok(u64::from(byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Flaw> {
         let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.take(1)?[0];
+        for (shift, &byte) in (0..64).step_by(7).zip(&self.bytes[self.at..]) {
             value |= u64::from(byte & 0x7f) << shift;
+            self.at += 1;
             if byte < 0x80 {
                 return Ok(value);
             }
         }
-        Err(wire("a number of more than 64 bits: not protobuf"))
+        Err(match self.rest() {
+            [] => wire("cut short: 1 bytes announced, 0 left"),
+            _ => wire("a number of more than 64 bits: not protobuf"),
+        })
+    }
+
+    /// What was not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// Whether all was read.
+    pub fn is_at_end(&self) -> bool {
+        self.at == self.bytes.len()
     }
 
     fn take(&mut self, len: u64) -> Result<&'a [u8], Flaw> {
-        let rest = &self.bytes[self.at..];
+        let rest = self.rest();
         let taken = usize::try_from(len)
             .ok()
             .and_then(|len| rest.get(..len))
@@ -140,7 +165,10 @@ pub(super) fn decode_into<M: prost::Message>(message: &mut M, payload: &[u8]) ->
         .map_err(|e| Flaw::Wire(e.to_string()))
 }
 
-/// A table's next index.
-pub(super) fn index(len: usize) -> Result<u32, Flaw> {
-    u32::try_from(len).map_err(|_| Flaw::TooMany)
+/// A table's next index. The last two are left free, for side tables that note more than an index.
+pub(crate) fn index(len: usize) -> Result<u32, Flaw> {
+    u32::try_from(len)
+        .ok()
+        .filter(|index| *index < u32::MAX - 1)
+        .ok_or(Flaw::TooMany)
 }

@@ -41,7 +41,9 @@ pub(crate) mod fields;
 mod functions;
 mod id_map;
 mod locations;
-mod samples;
+mod read_samples;
+pub(crate) mod runs;
+pub(crate) mod samples;
 mod strings;
 mod write;
 

@@ -1,3 +1,13 @@
 //! Messages of the OpenTelemetry protocol, the subset in use.
 
+#[cfg(feature = "formats")]
+pub mod json;
+pub mod profiles;
+#[cfg(feature = "merge")]
+mod read_profiles;
 pub mod trace;
+mod write_profiles;
+
+#[cfg(feature = "merge")]
+pub use read_profiles::{ProfilesError, read_profiles};
+pub use write_profiles::write_profiles;

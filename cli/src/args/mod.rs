@@ -1,12 +1,16 @@
 //! The command line: what several commands share in `input`, else a module a command.
 
+mod convert;
 mod input;
+mod merge;
 mod spans;
 mod top;
 
 use clap::{Parser, Subcommand};
 
-pub use input::{AnswerArgs, FilesArgs, InputArgs};
+pub use convert::ConvertArgs;
+pub use input::{AnswerArgs, FilesArgs, InputArgs, kinds};
+pub use merge::{KindOrSpans, MergeArgs};
 pub use spans::{SpansArgs, SpansBy};
 pub use top::{TopArgs, TopBy, TopOrder};
 
@@ -29,4 +33,14 @@ pub enum Command {
     /// at once, and falls short where no thread is in it, where a thread waits for a CPU or in a way that is not seen, and
     /// where files of some of its windows are missing.
     Spans(SpansArgs),
+    /// Many files to one: samples of the same stack and labels added up
+    ///
+    /// Windows, counters and, into a folder, spans. Profiles of what is in use are of a moment: of each process the last
+    /// counts. What is written is read again by vtprof and by go tool pprof.
+    Merge(MergeArgs),
+    /// pprof, collapsed stacks and OTLP profiles to one another, and to speedscope
+    ///
+    /// Several inputs are added up. Sums are the same in each format; labels only pprof and OTLP have, in which the trace
+    /// and span of a sample are its link.
+    Convert(ConvertArgs),
 }

@@ -51,6 +51,9 @@ pub enum FormatError {
         /// What is wrong with it.
         reason: String,
     },
+    /// It should be OTLP.
+    #[error("neither OTLP traces nor profiles")]
+    NoOtlp,
     /// OTLP profiles that contradict themselves.
     #[error("OTLP profiles: {0}")]
     Profiles(#[from] ProfilesError),
@@ -67,20 +70,48 @@ pub enum FormatError {
     Zstd,
 }
 
-/// Reads an uncompressed file and hands what is in it to `take`, one by one. `format` is what is known of it beforehand:
-/// collapsed stacks are read as such only where it says so, as any text could be some; everything else tells itself.
+/// What is known of a file before it is read.
+#[derive(Debug, Clone)]
+pub struct Hint {
+    /// Its format. Collapsed stacks are read as such only where this says so, as any text could be some; everything else
+    /// tells itself.
+    pub format: Option<Format>,
+    /// What the numbers of collapsed stacks are.
+    pub value_type: ValueType,
+}
+
+impl Default for Hint {
+    /// Nothing, and samples.
+    fn default() -> Self {
+        Hint {
+            format: None,
+            value_type: ValueType {
+                kind: "samples".to_owned(),
+                unit: "count".to_owned(),
+            },
+        }
+    }
+}
+
+/// Reads an uncompressed file and hands what is in it to `take`, one by one.
 ///
 /// # Errors
 /// A file of no known format, or one that contradicts it.
-pub fn read(
-    bytes: &[u8],
-    format: Option<Format>,
-    mut take: impl FnMut(Document),
-) -> Result<(), FormatError> {
+pub fn read(bytes: &[u8], hint: &Hint, mut take: impl FnMut(Document)) -> Result<(), FormatError> {
     let profile = |profile: Profile| Document::Profile(Box::new(profile));
-    if format == Some(Format::Collapsed) {
-        take(profile(collapsed::read(bytes, samples())?));
-        return Ok(());
+    // Some editors mark UTF-8.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match hint.format {
+        Some(Format::Collapsed) => {
+            take(profile(collapsed::read(bytes, hint.value_type.clone())?));
+            return Ok(());
+        }
+        Some(Format::Pprof) => {
+            take(profile(Profile::from_bytes(bytes)?));
+            return Ok(());
+        }
+        Some(Format::OtlpJson | Format::Speedscope) => return otlp_json::read(bytes, take),
+        Some(Format::OtlpProto) | None => {}
     }
     if bytes.starts_with(&ZSTD) || bytes.get(PREFIX..).is_some_and(|b| b.starts_with(&ZSTD)) {
         return Err(FormatError::Zstd);
@@ -94,22 +125,16 @@ pub fn read(
     match read_otlp(bytes) {
         Some(Ok(documents)) => documents.into_iter().for_each(take),
         Some(Err(error)) => return Err(error),
+        None if hint.format == Some(Format::OtlpProto) && !bytes.is_empty() => {
+            return Err(FormatError::NoOtlp);
+        }
         None => take(profile(Profile::from_bytes(bytes)?)),
     }
     Ok(())
 }
 
-/// What numbers of collapsed stacks are, unless somebody says else.
-fn samples() -> ValueType {
-    ValueType {
-        kind: "samples".to_owned(),
-        unit: "count".to_owned(),
-    }
-}
-
 /// A brace first, which begins no message. A line end, which may stand before, does begin one.
 fn is_json(bytes: &[u8]) -> bool {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
     let is_brace = first.is_some_and(|first| bytes[first] == b'{');
     is_brace && (first == Some(0) || Fields::new(bytes).any(|field| field.is_err()))

@@ -7,5 +7,5 @@ mod functions;
 mod otlp_json;
 pub mod speedscope;
 
-pub use detect::{Document, FormatError, read};
+pub use detect::{Document, FormatError, Hint, read};
 pub use format::Format;

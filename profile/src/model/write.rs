@@ -44,7 +44,7 @@ impl Profile {
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn write_pprof(&self, writer: &mut impl Write) -> io::Result<()> {
+    pub fn write_pprof(&self, writer: &mut (impl Write + ?Sized)) -> io::Result<()> {
         let mut texts = Texts::of(self);
         let mut out = Fields {
             writer,
@@ -219,13 +219,13 @@ impl Encoded {
 }
 
 /// Writes fields of a message.
-struct Fields<'a, W> {
+struct Fields<'a, W: ?Sized> {
     writer: &'a mut W,
     /// Written when there is enough.
     pending: Vec<u8>,
 }
 
-impl<W: Write> Fields<'_, W> {
+impl<W: Write + ?Sized> Fields<'_, W> {
     /// A field that is these parts, one after the other.
     fn bytes<const N: usize>(&mut self, number: u32, parts: [&[u8]; N]) -> io::Result<()> {
         encode_key(number, WireType::LengthDelimited, &mut self.pending);

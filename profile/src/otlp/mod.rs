@@ -1,5 +1,7 @@
 //! Messages of the OpenTelemetry protocol, the subset in use.
 
+#[cfg(feature = "merge")]
+mod gather;
 #[cfg(feature = "formats")]
 pub mod json;
 pub mod profiles;
@@ -8,6 +10,8 @@ mod read_profiles;
 pub mod trace;
 mod write_profiles;
 
+#[cfg(feature = "merge")]
+pub use gather::Gathered;
 #[cfg(feature = "merge")]
 pub use read_profiles::{ProfilesError, read_profiles};
 pub use write_profiles::write_profiles;

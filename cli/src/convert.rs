@@ -115,8 +115,9 @@ impl<'a> File<'a> {
             Format::Pprof => Body::Pprof(one(profiles, form)?),
             Format::Collapsed => {
                 let profile = one(profiles, form)?;
+                let sample_type = sample_type(profile, args)?;
                 say_what_is_lost(profile, form);
-                Body::Collapsed(profile, sample_type(profile, args)?)
+                Body::Collapsed(profile, sample_type)
             }
             Format::OtlpProto => Body::OtlpProto(otlp()?),
             Format::OtlpJson => Body::OtlpJson(otlp()?),

@@ -56,13 +56,13 @@ pub enum FormatError {
     NoOtlp,
     /// OTLP profiles that contradict themselves.
     #[error("OTLP profiles: {0}")]
-    Profiles(#[from] ProfilesError),
+    Profiles(ProfilesError),
     /// Stacks that are no stacks.
     #[error(transparent)]
     Collapsed(#[from] CollapsedError),
     /// Not as speedscope has it.
     #[error("speedscope: {0}")]
-    Speedscope(#[from] SpeedscopeError),
+    Speedscope(SpeedscopeError),
     /// A compression that is not read.
     #[error(
         "compressed with zstd, which is not read: decompress it, or let the Collector export without"

@@ -23,12 +23,12 @@ struct Any {
 
 /// Hands each document to `take`. Metrics and logs, which an exporter may write into the same file, are left out.
 pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Document)) -> Result<(), FormatError> {
-    let mut documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Any>();
+    let documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Any>();
     let mut found = false;
-    while let Some(document) = documents.next() {
+    for document in documents {
         let any = document.map_err(FormatError::Json)?;
         if any.shared.is_some() {
-            for profile in speedscope::read(bytes)? {
+            for profile in speedscope::read(bytes).map_err(FormatError::Speedscope)? {
                 take(Document::Profile(Box::new(profile)));
             }
             return Ok(());
@@ -44,7 +44,7 @@ pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Document)) -> Result<(), F
                 resource_profiles,
                 dictionary: any.dictionary,
             };
-            for profile in read_profiles(&data)? {
+            for profile in read_profiles(&data).map_err(FormatError::Profiles)? {
                 take(Document::Profile(Box::new(profile)));
             }
         }

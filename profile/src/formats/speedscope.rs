@@ -17,7 +17,7 @@ const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 #[derive(Debug, Error)]
 pub enum SpeedscopeError {
     /// Not JSON, or not this.
-    #[error("{0}")]
+    #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// Something in a profile points nowhere.
     #[error("profile {profile}: {reason}")]

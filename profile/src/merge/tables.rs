@@ -21,7 +21,7 @@ struct Known {
 
 impl Known {
     /// The index of an entry like `wanted`, which `push` adds where there is none. `get` has the entries.
-    fn find_or_push<T, E: Hash + PartialEq>(
+    fn find_or_push<T, E>(
         &mut self,
         table: &mut T,
         wanted: &E,
@@ -29,7 +29,7 @@ impl Known {
         push: impl FnOnce(&mut T) -> Result<u32, Flaw>,
     ) -> Result<u32, Flaw>
     where
-        E: ?Sized,
+        E: Hash + PartialEq + ?Sized,
     {
         let entry = self.indices.entry(
             self.hasher.hash_one(wanted),

@@ -4,6 +4,8 @@
 //! once in its most expensive form, and its errors have no offset. The entries themselves are
 //! decoded by prost.
 
+use std::ops::Range;
+
 use super::error::{Flaw, ModelError};
 
 /// One field: its number, where it starts, and its bytes when it has any.
@@ -135,14 +137,57 @@ fn wire(reason: &str) -> Flaw {
     Flaw::Wire(reason.to_owned())
 }
 
+/// The bytes of a message, and between which two the fields of each number are. Writers put those of one number together, so
+/// a table is found without walking over the others again.
+pub(super) struct Framed<'a> {
+    bytes: &'a [u8],
+    ranges: [Range<usize>; TABLES],
+}
+
+/// Numbers of tables are below.
+const TABLES: usize = 8;
+
+impl<'a> Framed<'a> {
+    /// Walks over the whole message once, so that a cut or foreign file is reported by offset before a table is filled from
+    /// it.
+    pub fn check(bytes: &'a [u8]) -> Result<Self, ModelError> {
+        let mut ranges: [Range<usize>; TABLES] = Default::default();
+        let mut fields = Fields::new(bytes);
+        while let Some(field) = fields.next() {
+            let field = field?;
+            let number = usize::try_from(field.number).ok();
+            if let Some(range) = number.and_then(|number| ranges.get_mut(number)) {
+                if range.end == 0 {
+                    range.start = field.offset;
+                }
+                range.end = fields.at;
+            }
+        }
+        Ok(Framed { bytes, ranges })
+    }
+
+    /// A walk over the fields of that number, and whatever is between them.
+    fn fields(&self, number: u64) -> Fields<'a> {
+        let range = usize::try_from(number)
+            .ok()
+            .and_then(|number| self.ranges.get(number))
+            .cloned()
+            .unwrap_or(0..self.bytes.len());
+        Fields {
+            bytes: &self.bytes[..range.end],
+            at: range.start,
+        }
+    }
+}
+
 /// Calls `entry` with offset and bytes of each field of that number.
 pub(super) fn each<'a>(
-    bytes: &'a [u8],
+    framed: &Framed<'a>,
     number: u64,
     part: &'static str,
     mut entry: impl FnMut(usize, &'a [u8]) -> Result<(), Flaw>,
 ) -> Result<(), ModelError> {
-    for field in Fields::new(bytes) {
+    for field in framed.fields(number) {
         let field = field?;
         if field.number != number {
             continue;

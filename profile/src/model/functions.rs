@@ -1,7 +1,7 @@
 //! The function table.
 
 use super::error::{Flaw, ModelError};
-use super::fields::{decode_into, each};
+use super::fields::{Framed, decode_into, each};
 use super::id_map::IdMap;
 use super::strings::{StringIndex, Strings};
 use crate::pprof;
@@ -52,13 +52,13 @@ impl Functions {
         Ok(FunctionIndex(next))
     }
 
-    pub(super) fn read(bytes: &[u8], strings: &Strings) -> Result<Self, ModelError> {
+    pub(super) fn read(framed: &Framed<'_>, strings: &Strings) -> Result<Self, ModelError> {
         let mut table = Functions {
             functions: Vec::new(),
             ids: IdMap::default(),
         };
         let mut function = pprof::Function::default();
-        each(bytes, FUNCTION, "function", |_, payload| {
+        each(framed, FUNCTION, "function", |_, payload| {
             decode_into(&mut function, payload)?;
             table.ids.push(function.id)?;
             table.functions.push(Function {

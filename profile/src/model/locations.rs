@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::error::{Flaw, ModelError};
-use super::fields::{decode_into, each, index};
+use super::fields::{Framed, decode_into, each, index};
 use super::functions::{FunctionIndex, Functions};
 use super::id_map::IdMap;
 use super::strings::Strings;
@@ -61,11 +61,11 @@ impl Locations {
     }
 
     pub(super) fn read(
-        bytes: &[u8],
+        framed: &Framed<'_>,
         strings: &mut Strings,
         functions: &mut Functions,
     ) -> Result<Self, ModelError> {
-        let mappings = Mappings::read(bytes, strings)?;
+        let mappings = Mappings::read(framed, strings)?;
         let mut table = Locations {
             frames: Vec::new(),
             ends: Vec::new(),
@@ -73,7 +73,7 @@ impl Locations {
         };
         let mut synthetic = HashMap::new();
         let mut location = pprof::Location::default();
-        each(bytes, LOCATION, "location", |_, payload| {
+        each(framed, LOCATION, "location", |_, payload| {
             decode_into(&mut location, payload)?;
             table.ids.push(location.id)?;
             for line in &location.line {
@@ -162,13 +162,13 @@ struct Mappings {
 }
 
 impl Mappings {
-    fn read(bytes: &[u8], strings: &Strings) -> Result<Self, ModelError> {
+    fn read(framed: &Framed<'_>, strings: &Strings) -> Result<Self, ModelError> {
         let mut table = Mappings {
             mappings: Vec::new(),
             ids: IdMap::default(),
         };
         let mut mapping = pprof::Mapping::default();
-        each(bytes, MAPPING, "mapping", |_, payload| {
+        each(framed, MAPPING, "mapping", |_, payload| {
             decode_into(&mut mapping, payload)?;
             table.ids.push(mapping.id)?;
             let path = strings.get(strings.resolve(mapping.filename)?);

@@ -223,8 +223,10 @@ mod tests {
         message
     }
 
-    /// Stack, values and labels of each sample.
-    fn content(bytes: &[u8]) -> Vec<(Vec<usize>, Vec<i64>, Vec<(String, String)>)> {
+    /// Stack, values and labels of a sample.
+    type Told = (Vec<usize>, Vec<i64>, Vec<(String, String)>);
+
+    fn content(bytes: &[u8]) -> Vec<Told> {
         let profile = Profile::from_bytes(bytes).expect("a profile");
         let text = |index| profile.strings.get(index).to_owned();
         let samples = profile.samples.iter().map(|sample| {

@@ -4,7 +4,7 @@
 //! many samples have it, so a sample is two numbers and its values.
 
 use super::error::{Flaw, ModelError};
-use super::fields::each;
+use super::fields::{Framed, each};
 use super::locations::{LocationIndex, Locations};
 use super::read_samples::Reader;
 use super::runs::Runs;
@@ -87,13 +87,13 @@ impl Samples {
     }
 
     pub(super) fn read(
-        bytes: &[u8],
+        framed: &Framed<'_>,
         width: usize,
         strings: &Strings,
         locations: &Locations,
     ) -> Result<Self, ModelError> {
         let mut reader = Reader::new(width, strings, locations);
-        each(bytes, SAMPLE, "sample", |_, payload| reader.add(payload))?;
+        each(framed, SAMPLE, "sample", |_, payload| reader.add(payload))?;
         Ok(reader.into_samples())
     }
 

@@ -3,7 +3,7 @@
 //! One buffer and not a `Vec<String>`: a file can hold millions of empty strings at two bytes each.
 
 use super::error::{Flaw, ModelError};
-use super::fields::{each, index};
+use super::fields::{Framed, each, index};
 
 const STRING_TABLE: u64 = 6;
 
@@ -31,12 +31,12 @@ impl Strings {
         }
     }
 
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, ModelError> {
+    pub(super) fn read(framed: &Framed<'_>) -> Result<Self, ModelError> {
         let mut strings = Strings {
             text: String::new(),
             ends: Vec::new(),
         };
-        each(bytes, STRING_TABLE, "string", |_, payload| {
+        each(framed, STRING_TABLE, "string", |_, payload| {
             if strings.ends.is_empty() && !payload.is_empty() {
                 return Err(Flaw::FirstString);
             }

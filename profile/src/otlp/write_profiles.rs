@@ -107,8 +107,8 @@ impl Writer {
         let mut names = Names {
             strings: vec![None; profile.strings.len()],
             locations: vec![None; profile.locations.len()],
-            stacks: vec![None; profile.samples.stacks.runs().count()],
-            label_sets: vec![None; profile.samples.label_sets.runs().count()],
+            stacks: vec![None; profile.samples.stacks.len()],
+            label_sets: vec![None; profile.samples.label_sets.len()],
         };
         let head = super::profiles::Profile {
             // Before 1970 is a time that is not known.

@@ -5,11 +5,13 @@
 # make truth      the published tag figures: half an hour
 # make stacks     a million stacks of virtual threads judged: an hour
 # make soak       chaos under the highest rate: MINUTES=3 JDK=25 GC=G1 SEED=… PACE=stress=4000hz KINDS=all|cpu MALLOC=debug|plain
+# make bench-merge  `vtprof merge` beside `go tool pprof`: WINDOWS=1000 ROUNDS=5
+# make fuzz       the parsers under libFuzzer: MINUTES=60
 # make bench      cost of a context attach and close, and of a signal
 
 SHELL := bash
 .DEFAULT_GOAL := dist
-.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak bench native prepare prepare-demo prepare-test prepare-matrix clean
+.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak bench bench-merge fuzz native prepare prepare-demo prepare-test prepare-matrix clean
 
 JDK17 = $(shell . scripts/lib.sh; find_jdk 17 999 javac)
 JDK21 = $(shell . scripts/lib.sh; find_jdk 21 999 javac)
@@ -85,6 +87,13 @@ stacks: prepare-test native java
 bench: prepare-test native shim java
 	scripts/bench.sh
 	cargo run -p vtprof-integration --locked --example handler_time
+
+bench-merge: prepare
+	scripts/bench_merge.sh
+
+fuzz: export MINUTES := $(or $(MINUTES),60)
+fuzz: prepare
+	scripts/fuzz.sh
 
 clean:
 	rm -rf target dist java-shim/target java-shim/bench/target integration/java/*/target

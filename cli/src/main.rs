@@ -5,12 +5,17 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bundle;
+mod convert;
 mod figures;
 mod focus;
+mod gz;
 mod input;
 mod json;
 mod listing;
 mod measure;
+mod merge;
+mod output;
 mod selection;
 mod spans;
 mod tags;
@@ -28,6 +33,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match &cli.command {
+        Command::Convert(args) => convert::run(args, &mut out),
+        Command::Merge(args) => merge::run(args, &mut out),
         Command::Top(args) => top::run(args, &mut out),
         Command::Spans(args) => spans::run(args, &mut out),
     };

@@ -1,6 +1,6 @@
 //! The labels that tie a sample to a span.
 
-use vtprof_profile::model::{Profile, Sample, StringIndex};
+use vtprof_profile::model::{Label, LabelValue, Profile, Sample, StringIndex};
 
 /// Where one profile keeps its tag labels' keys, looked up once.
 pub struct TagKeys {
@@ -47,6 +47,20 @@ impl TagKeys {
             span,
             root: text(&self.root).or(span),
             name: text(&self.name),
+        }
+    }
+
+    /// Makes the local root span the current one, where the labels name both.
+    pub fn roll_up(&self, labels: &mut [Label]) {
+        let text = |label: &&Label| matches!(label.value, LabelValue::Text(_));
+        let mut roots = labels.iter().filter(text);
+        let root = roots.find(|label| self.root.contains(&label.key));
+        if let Some(root) = root.map(|label| label.value) {
+            for label in labels {
+                if self.span.contains(&label.key) {
+                    label.value = root;
+                }
+            }
         }
     }
 }

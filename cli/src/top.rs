@@ -157,7 +157,7 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
     };
     let (mut top, mut chooser) = begin();
     let mut selection = Selection::new(&args.input);
-    input::read_all(&args.input, |loaded| {
+    input::read_all(&args.input.files, |loaded| {
         // A folder of the agent has spans beside its profiles.
         let Loaded::Profile(profile) = loaded else {
             return Ok(());
@@ -175,8 +175,14 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
     };
 
     let rows = top.sorted(args.sort);
-    let (shown, rest) = rows.split_at(args.input.row_limit().unwrap_or(rows.len()).min(rows.len()));
-    if args.input.json {
+    let (shown, rest) = rows.split_at(
+        args.input
+            .answer
+            .row_limit()
+            .unwrap_or(rows.len())
+            .min(rows.len()),
+    );
+    if args.input.answer.json {
         json::write(&Answer::new(&top, &chooser, measure, shown, rest), out)
     } else {
         print(&top, &chooser, measure, shown, rest, out)

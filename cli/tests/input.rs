@@ -97,8 +97,8 @@ fn each_unreadable_input_is_one_line_with_its_name_and_reason() {
         ),
         (
             "trace.json",
-            b"{\"resourceSpans\":[]}",
-            "JSON; this version reads pprof and OTLP traces in protobuf only",
+            b"{\"data\":[]}",
+            "JSON, but neither OTLP traces or profiles nor speedscope",
         ),
         (
             "cut.pb.gz",

@@ -51,6 +51,16 @@ pub fn write_gz<W: Write>(message: &impl Message, writer: W) -> io::Result<W> {
     encoder.finish()
 }
 
+/// The bytes as one gzip member.
+///
+/// # Errors
+/// None that memory does not have.
+pub fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = encoder(Vec::new());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
 /// Level 1: on profiles a file is a quarter larger than at the usual level 6, for a ninth of the
 /// time, and it is the profiled application's processor that is spent.
 pub(crate) fn encoder<W: Write>(writer: W) -> GzEncoder<W> {

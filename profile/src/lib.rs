@@ -1,8 +1,8 @@
 //! The profile model shared by the agent and the command line tool.
 //!
 //! The agent builds profiles and span lists here ([`builder`], [`spans`]) and writes them
-//! ([`gzip`]); the command line tool reads them back ([`content`], [`model`]). What kinds of profile
-//! there are stands here for both ([`kind`]). The crate knows neither JVMs nor signals, so that a file
+//! ([`gzip`]); the command line tool reads them back ([`content`], [`model`]) and adds them up (`merge`). What kinds of
+//! profile there are stands here for both ([`kind`]). The crate knows neither JVMs nor signals, so that a file
 //! can be checked and read on any machine.
 //!
 //! The wire messages ([`pprof`], [`otlp`]) are structs written by hand with prost's derive: the
@@ -12,9 +12,13 @@
 
 pub mod builder;
 pub mod content;
+#[cfg(feature = "formats")]
+pub mod formats;
 pub mod gzip;
 pub mod ids;
 pub mod kind;
+#[cfg(feature = "merge")]
+pub mod merge;
 pub mod model;
 pub mod otlp;
 pub mod pprof;

@@ -44,7 +44,7 @@ impl<T> Table<T> {
 pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
     let mut roots = Roots::default();
     let mut columns = Columns::new(&args.input);
-    input::read_all(&args.input, |loaded| {
+    input::read_all(&args.input.files, |loaded| {
         match loaded {
             Loaded::Profile(profile) => match columns.take(&profile)? {
                 Taken::Not => {}
@@ -66,7 +66,7 @@ pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
             "--slowest needs durations, but there is no ended local root span among the inputs: add the -spans- files"
         );
     }
-    let limit = slowest.or(args.input.row_limit());
+    let limit = slowest.or(args.input.answer.row_limit());
     let (endpoints, spans) = match (args.by, slowest) {
         (None, None) => (true, true),
         (by, slowest) => (
@@ -82,7 +82,7 @@ pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
         endpoints: endpoints.then(|| Table::cut(endpoints::of(&roots, lead), limit)),
         spans: spans.then(|| Table::cut(roots.slowest_first(lead), limit)),
     };
-    if args.input.json {
+    if args.input.answer.json {
         json::write(&view, out)
     } else {
         print::write(&view, out)

@@ -70,6 +70,14 @@ pub enum Flaw {
         /// The id.
         id: u64,
     },
+    /// An index beyond a table.
+    #[error("{table} {index} is not in the file")]
+    Index {
+        /// The table.
+        table: &'static str,
+        /// The index.
+        index: i64,
+    },
     /// Id 0, which means "none".
     #[error("its id is 0, which means none")]
     ZeroId,

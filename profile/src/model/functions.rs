@@ -1,7 +1,7 @@
 //! The function table.
 
 use super::error::{Flaw, ModelError};
-use super::fields::{decode_into, each};
+use super::fields::{Framed, decode_into, each};
 use super::id_map::IdMap;
 use super::strings::{StringIndex, Strings};
 use crate::pprof;
@@ -12,15 +12,10 @@ const FUNCTION: u64 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionIndex(u32);
 
-impl FunctionIndex {
-    /// Position in the table, for side tables with an entry for each function.
-    pub fn as_usize(self) -> usize {
-        self.0 as usize
-    }
-}
+impl_index!(FunctionIndex);
 
 /// One function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Function {
     /// Name for people.
     pub name: StringIndex,
@@ -40,13 +35,30 @@ pub struct Functions {
 }
 
 impl Functions {
-    pub(super) fn read(bytes: &[u8], strings: &Strings) -> Result<Self, ModelError> {
+    /// No function.
+    #[cfg(feature = "merge")]
+    pub(crate) fn none() -> Self {
+        Functions {
+            functions: Vec::new(),
+            ids: IdMap::default(),
+        }
+    }
+
+    /// Adds a function that no file names by an id.
+    #[cfg(feature = "merge")]
+    pub(crate) fn push(&mut self, function: Function) -> Result<FunctionIndex, Flaw> {
+        let next = super::fields::index(self.functions.len())?;
+        self.functions.push(function);
+        Ok(FunctionIndex(next))
+    }
+
+    pub(super) fn read(framed: &Framed<'_>, strings: &Strings) -> Result<Self, ModelError> {
         let mut table = Functions {
             functions: Vec::new(),
             ids: IdMap::default(),
         };
         let mut function = pprof::Function::default();
-        each(bytes, FUNCTION, "function", |_, payload| {
+        each(framed, FUNCTION, "function", |_, payload| {
             decode_into(&mut function, payload)?;
             table.ids.push(function.id)?;
             table.functions.push(Function {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::error::{Flaw, ModelError};
-use super::fields::{decode_into, each, index};
+use super::fields::{Framed, decode_into, each, index};
 use super::functions::{FunctionIndex, Functions};
 use super::id_map::IdMap;
 use super::strings::Strings;
@@ -20,8 +20,10 @@ const UNKNOWN: &str = "[unknown]";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocationIndex(u32);
 
+impl_index!(LocationIndex);
+
 /// One frame of a location.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// Its function.
     pub function: FunctionIndex,
@@ -39,12 +41,31 @@ pub struct Locations {
 }
 
 impl Locations {
+    /// No location.
+    #[cfg(feature = "merge")]
+    pub(crate) fn none() -> Self {
+        Locations {
+            frames: Vec::new(),
+            ends: Vec::new(),
+            ids: IdMap::default(),
+        }
+    }
+
+    /// Adds a location that no file names by an id.
+    #[cfg(feature = "merge")]
+    pub(crate) fn push(&mut self, frames: &[Frame]) -> Result<LocationIndex, Flaw> {
+        let next = index(self.ends.len())?;
+        self.frames.extend_from_slice(frames);
+        self.ends.push(index(self.frames.len())?);
+        Ok(LocationIndex(next))
+    }
+
     pub(super) fn read(
-        bytes: &[u8],
+        framed: &Framed<'_>,
         strings: &mut Strings,
         functions: &mut Functions,
     ) -> Result<Self, ModelError> {
-        let mappings = Mappings::read(bytes, strings)?;
+        let mappings = Mappings::read(framed, strings)?;
         let mut table = Locations {
             frames: Vec::new(),
             ends: Vec::new(),
@@ -52,7 +73,7 @@ impl Locations {
         };
         let mut synthetic = HashMap::new();
         let mut location = pprof::Location::default();
-        each(bytes, LOCATION, "location", |_, payload| {
+        each(framed, LOCATION, "location", |_, payload| {
             decode_into(&mut location, payload)?;
             table.ids.push(location.id)?;
             for line in &location.line {
@@ -90,6 +111,14 @@ impl Locations {
             .checked_sub(1)
             .map_or(0, |before| self.ends[before] as usize);
         &self.frames[start..self.ends[i] as usize]
+    }
+
+    /// All locations with their frames, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (LocationIndex, &[Frame])> {
+        (0..self.ends.len()).map(|index| {
+            let index = LocationIndex(index as u32);
+            (index, self.frames(index))
+        })
     }
 
     /// Number of locations.
@@ -133,13 +162,13 @@ struct Mappings {
 }
 
 impl Mappings {
-    fn read(bytes: &[u8], strings: &Strings) -> Result<Self, ModelError> {
+    fn read(framed: &Framed<'_>, strings: &Strings) -> Result<Self, ModelError> {
         let mut table = Mappings {
             mappings: Vec::new(),
             ids: IdMap::default(),
         };
         let mut mapping = pprof::Mapping::default();
-        each(bytes, MAPPING, "mapping", |_, payload| {
+        each(framed, MAPPING, "mapping", |_, payload| {
             decode_into(&mut mapping, payload)?;
             table.ids.push(mapping.id)?;
             let path = strings.get(strings.resolve(mapping.filename)?);

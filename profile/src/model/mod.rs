@@ -9,13 +9,43 @@
 //! get a name from mapping and address, frames inlined into one location are kept, samples may have
 //! no stack, strings that are no UTF-8 are replaced.
 
+/// Gives an index of a table its conversions.
+macro_rules! impl_index {
+    ($name:ident) => {
+        impl $name {
+            /// Position in the table, for side tables with an entry for each of its entries.
+            #[must_use]
+            pub fn as_usize(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        #[cfg(feature = "merge")]
+        impl From<u32> for $name {
+            fn from(index: u32) -> Self {
+                $name(index)
+            }
+        }
+
+        #[cfg(feature = "merge")]
+        impl From<$name> for u32 {
+            fn from(index: $name) -> u32 {
+                index.0
+            }
+        }
+    };
+}
+
 mod error;
 pub(crate) mod fields;
 mod functions;
 mod id_map;
 mod locations;
-mod samples;
+mod read_samples;
+pub(crate) mod runs;
+pub(crate) mod samples;
 mod strings;
+mod write;
 
 use prost::Message;
 
@@ -25,7 +55,7 @@ pub use locations::{Frame, LocationIndex, Locations};
 pub use samples::{Label, LabelValue, Sample, Samples};
 pub use strings::{StringIndex, Strings};
 
-use fields::Fields;
+use fields::Framed;
 
 /// Kind and unit of a value, e.g. `cpu` in `nanoseconds`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,12 +123,12 @@ impl Profile {
         if bytes.is_empty() {
             return Err(ModelError::Empty);
         }
-        check_framing(bytes)?;
-        let mut strings = Strings::read(bytes)?;
+        let framed = Framed::check(bytes)?;
+        let mut strings = Strings::read(&framed)?;
         let header =
             Header::decode(bytes).map_err(|e| ModelError::header(Flaw::Wire(e.to_string())))?;
-        let mut functions = Functions::read(bytes, &strings)?;
-        let locations = Locations::read(bytes, &mut strings, &mut functions)?;
+        let mut functions = Functions::read(&framed, &strings)?;
+        let locations = Locations::read(&framed, &mut strings, &mut functions)?;
 
         let text = |index: i64, part| {
             strings
@@ -133,7 +163,7 @@ impl Profile {
         let default_sample_type = sample_types
             .iter()
             .position(|t| !default.is_empty() && t.kind == default);
-        let samples = Samples::read(bytes, sample_types.len(), &strings, &locations)?;
+        let samples = Samples::read(&framed, sample_types.len(), &strings, &locations)?;
 
         Ok(Profile {
             strings,
@@ -163,10 +193,4 @@ impl Profile {
     pub fn sample_type(&self, kind: &str) -> Option<usize> {
         self.sample_types.iter().position(|t| t.kind == kind)
     }
-}
-
-/// Walks the top level once, so that a cut or foreign file is reported by offset before a table is
-/// filled from it.
-fn check_framing(bytes: &[u8]) -> Result<(), ModelError> {
-    Fields::new(bytes).try_for_each(|field| field.map(drop))
 }

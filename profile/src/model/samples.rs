@@ -1,15 +1,19 @@
-//! The sample table: stacks, values and labels of all samples in three flat lists.
+//! The sample table: of each sample its values, and which stack and which labels it has.
+//!
+//! Samples of one request share their labels and samples of one place their stack. Each of these is held once, however
+//! many samples have it, so a sample is two numbers and its values.
 
 use super::error::{Flaw, ModelError};
-use super::fields::{decode_into, each, index};
+use super::fields::{Framed, each};
 use super::locations::{LocationIndex, Locations};
+use super::read_samples::Reader;
+use super::runs::Runs;
 use super::strings::{StringIndex, Strings};
-use crate::pprof;
 
 const SAMPLE: u64 = 2;
 
 /// A label of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// Its key.
     pub key: StringIndex,
@@ -18,7 +22,7 @@ pub struct Label {
 }
 
 /// The value of a label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LabelValue {
     /// A text.
     Text(StringIndex),
@@ -52,95 +56,108 @@ impl Sample<'_> {
     }
 }
 
+/// Where a sample's stack and labels are: two of a file may be equal under two indices, two of a sum may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Row {
+    pub stack: u32,
+    pub labels: u32,
+}
+
 /// The samples of a profile.
 #[derive(Debug)]
 pub struct Samples {
     /// Values of each sample.
     width: usize,
-    locations: Vec<LocationIndex>,
+    pub(crate) stacks: Runs<LocationIndex>,
+    pub(crate) label_sets: Runs<Label>,
+    rows: Vec<Row>,
     values: Vec<i64>,
-    labels: Vec<Label>,
-    /// Ends of each sample's locations and labels.
-    ends: Vec<(u32, u32)>,
 }
 
 impl Samples {
+    /// No sample, of so many values.
+    pub(crate) fn none(width: usize) -> Self {
+        Samples {
+            width,
+            stacks: Runs::none(),
+            label_sets: Runs::none(),
+            rows: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
     pub(super) fn read(
-        bytes: &[u8],
+        framed: &Framed<'_>,
         width: usize,
         strings: &Strings,
         locations: &Locations,
     ) -> Result<Self, ModelError> {
-        let mut table = Samples {
-            width,
-            locations: Vec::new(),
-            values: Vec::new(),
-            labels: Vec::new(),
-            ends: Vec::new(),
-        };
-        let mut sample = pprof::Sample::default();
-        each(bytes, SAMPLE, "sample", |_, payload| {
-            decode_into(&mut sample, payload)?;
-            table.push(&sample, strings, locations)
-        })?;
-        Ok(table)
+        let mut reader = Reader::new(width, strings, locations);
+        each(framed, SAMPLE, "sample", |_, payload| reader.add(payload))?;
+        Ok(reader.into_samples())
     }
 
-    fn push(
-        &mut self,
-        sample: &pprof::Sample,
-        strings: &Strings,
-        locations: &Locations,
-    ) -> Result<(), Flaw> {
-        if sample.value.len() != self.width {
-            return Err(Flaw::ValueCount {
-                found: sample.value.len(),
-                wanted: self.width,
-            });
+    /// Adds a sample whose row is of these tables, with values as many as there are sample types; its index.
+    pub(crate) fn append(&mut self, row: Row, values: &[i64]) -> Result<u32, Flaw> {
+        let next = super::fields::index(self.rows.len())?;
+        self.rows.push(row);
+        self.values.extend_from_slice(values);
+        Ok(next)
+    }
+
+    /// Adds to the values of a sample; sums saturate.
+    #[cfg(feature = "merge")]
+    pub(crate) fn add_values(&mut self, sample: usize, values: &[i64]) {
+        let sums = &mut self.values[sample * self.width..][..self.width];
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum = sum.saturating_add(*value);
         }
-        for &id in &sample.location_id {
-            self.locations.push(locations.resolve(id)?);
+    }
+
+    /// Values of each sample.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Where the parts of the sample of that number are.
+    #[cfg(feature = "merge")]
+    pub(crate) fn row(&self, sample: usize) -> Row {
+        self.rows[sample]
+    }
+
+    /// All samples as rows with their values, in file order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (Row, &[i64])> {
+        // `width` is never 0: a profile without sample types is refused before.
+        let values = self.values.chunks_exact(self.width.max(1));
+        self.rows.iter().copied().zip(values)
+    }
+
+    fn sample<'a>(&'a self, row: Row, values: &'a [i64]) -> Sample<'a> {
+        Sample {
+            stack: self.stacks.get(row.stack),
+            values,
+            labels: self.label_sets.get(row.labels),
         }
-        for label in &sample.label {
-            let value = match label.str {
-                0 => LabelValue::Number {
-                    value: label.num,
-                    unit: strings.resolve(label.num_unit)?,
-                },
-                text => LabelValue::Text(strings.resolve(text)?),
-            };
-            self.labels.push(Label {
-                key: strings.resolve(label.key)?,
-                value,
-            });
-        }
-        self.values.extend_from_slice(&sample.value);
-        self.ends
-            .push((index(self.locations.len())?, index(self.labels.len())?));
-        Ok(())
+    }
+
+    /// The sample of that number, below [`len`](Self::len).
+    pub fn get(&self, sample: usize) -> Sample<'_> {
+        let values = &self.values[sample * self.width..][..self.width];
+        self.sample(self.rows[sample], values)
     }
 
     /// All samples, in file order.
     pub fn iter(&self) -> impl Iterator<Item = Sample<'_>> {
-        let starts = std::iter::once((0, 0)).chain(self.ends.iter().copied());
-        // `width` is never 0: a profile without sample types is refused before.
-        starts
-            .zip(&self.ends)
-            .zip(self.values.chunks_exact(self.width))
-            .map(|((start, end), values)| Sample {
-                stack: &self.locations[start.0 as usize..end.0 as usize],
-                values,
-                labels: &self.labels[start.1 as usize..end.1 as usize],
-            })
+        self.rows().map(|(row, values)| self.sample(row, values))
     }
 
     /// Number of samples (records of the file, not events counted).
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.rows.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.rows.is_empty()
     }
 }

@@ -3,13 +3,15 @@
 //! One buffer and not a `Vec<String>`: a file can hold millions of empty strings at two bytes each.
 
 use super::error::{Flaw, ModelError};
-use super::fields::{each, index};
+use super::fields::{Framed, each, index};
 
 const STRING_TABLE: u64 = 6;
 
 /// A text of the profile's string table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StringIndex(u32);
+
+impl_index!(StringIndex);
 
 /// The texts of a profile.
 #[derive(Debug)]
@@ -20,12 +22,21 @@ pub struct Strings {
 }
 
 impl Strings {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, ModelError> {
+    /// No text, not even the empty one.
+    #[cfg(feature = "merge")]
+    pub(crate) fn none() -> Self {
+        Strings {
+            text: String::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    pub(super) fn read(framed: &Framed<'_>) -> Result<Self, ModelError> {
         let mut strings = Strings {
             text: String::new(),
             ends: Vec::new(),
         };
-        each(bytes, STRING_TABLE, "string", |_, payload| {
+        each(framed, STRING_TABLE, "string", |_, payload| {
             if strings.ends.is_empty() && !payload.is_empty() {
                 return Err(Flaw::FirstString);
             }
@@ -37,7 +48,7 @@ impl Strings {
         Ok(strings)
     }
 
-    pub(super) fn push(&mut self, text: &str) -> Result<StringIndex, Flaw> {
+    pub(crate) fn push(&mut self, text: &str) -> Result<StringIndex, Flaw> {
         let next = index(self.ends.len())?;
         self.text.push_str(text);
         self.ends.push(self.text.len());
@@ -71,6 +82,14 @@ impl Strings {
             start = end;
         }
         found
+    }
+
+    /// All texts, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts
+            .zip(&self.ends)
+            .map(|(start, &end)| &self.text[start..end])
     }
 
     /// Number of strings.

@@ -1,0 +1,240 @@
+//! From paths to read files, a few at a time, so that a folder of windows need not fit in memory.
+
+mod ahead;
+mod sources;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+
+use anyhow::{Context, Result, anyhow};
+use vtprof_profile::formats::{self, Document, Format, Hint};
+use vtprof_profile::gzip::{self, ReadError};
+use vtprof_profile::kind::Kind;
+use vtprof_profile::model::{ModelError, Profile};
+use vtprof_profile::otlp::Gathered;
+use vtprof_profile::otlp::trace::TracesData;
+use vtprof_profile::spans::{self, LOCAL_ROOT_ATTRIBUTE, SpanList};
+
+use crate::args::FilesArgs;
+use crate::text::note;
+use sources::Source;
+pub use sources::is_read_from_folder;
+
+/// What the agent writes into the name of its span files.
+const SPANS_IN_NAME: &str = "-spans-";
+
+/// One file's content.
+pub enum Loaded {
+    /// A profile.
+    Profile(Box<Profile>),
+    /// Spans that ended, and how many more ended than the file has.
+    Spans { list: SpanList, left_out: u64 },
+}
+
+/// What is handed on of a file, its spans in the form asked for.
+enum Item<S> {
+    Profile(Box<Profile>),
+    Spans(S),
+}
+
+/// The last profile of a moment that one process wrote.
+struct Moment {
+    name: String,
+    profile: Box<Profile>,
+    is_named: bool,
+}
+
+/// What became of a source.
+enum Outcome<S> {
+    /// It was read.
+    Items(Vec<Item<S>>),
+    /// It was in a folder and is not any more.
+    Gone,
+}
+
+/// Reads all inputs in order and hands each to `take`. Profiles of a moment come last, of each process the latest: the
+/// others are of the same objects.
+///
+/// # Errors
+/// The first file that cannot be read or that `take` refuses, with its name.
+pub fn read_all(args: &FilesArgs, mut take: impl FnMut(Loaded) -> Result<()>) -> Result<()> {
+    // Most of a trace file is attributes.
+    let trim = |traces: &mut TracesData| {
+        let resources = traces.resource_spans.iter_mut();
+        for scope in resources.flat_map(|resource| &mut resource.scope_spans) {
+            for span in &mut scope.spans {
+                let attributes = &mut span.attributes;
+                attributes.retain(|attribute| attribute.key == LOCAL_ROOT_ATTRIBUTE);
+                attributes.shrink_to_fit();
+            }
+        }
+    };
+    let turn = |traces: TracesData| Loaded::Spans {
+        list: spans::traces_to_spans(&traces),
+        left_out: spans::left_out(&traces),
+    };
+    read_items(args, &Hint::default(), (trim, turn), |item| match item {
+        Item::Profile(profile) => take(Loaded::Profile(profile)),
+        Item::Spans(spans) => take(spans),
+    })
+}
+
+/// As [`read_all`], with spans as they are in the file. `hint` is what is known of all files.
+///
+/// # Errors
+/// As [`read_all`].
+pub fn read_documents(
+    args: &FilesArgs,
+    hint: &Hint,
+    mut take: impl FnMut(Document) -> Result<()>,
+) -> Result<()> {
+    read_items(
+        args,
+        hint,
+        (|_: &mut TracesData| {}, |traces| traces),
+        |item| match item {
+            Item::Profile(profile) => take(Document::Profile(profile)),
+            Item::Spans(traces) => take(Document::Traces(traces)),
+        },
+    )
+}
+
+/// Of spans, the first of `spans` leaves away what is not needed of each message, the second makes of all of a file what is
+/// asked for; both where the file is read, on another core than `take`.
+fn read_items<S: Send>(
+    args: &FilesArgs,
+    hint: &Hint,
+    spans: (
+        impl Fn(&mut TracesData) + Sync,
+        impl Fn(TracesData) -> S + Sync,
+    ),
+    mut take: impl FnMut(Item<S>) -> Result<()>,
+) -> Result<()> {
+    let mut moments: BTreeMap<String, Moment> = BTreeMap::new();
+    let sources = sources::sources(&args.files)?;
+    ahead::in_order(
+        &sources,
+        |source| (source, read_source(source, args, hint, &spans)),
+        |(source, read)| {
+            let name = source.name();
+            let items = match read.with_context(|| name.clone())? {
+                Outcome::Items(items) => items,
+                Outcome::Gone => {
+                    note(&format!(
+                        "{name}: removed since the folder was listed, left out"
+                    ));
+                    return Ok(());
+                }
+            };
+            for item in items {
+                if let Item::Profile(profile) = &item
+                    && let Some(series) = series(profile, &name)
+                    && let Item::Profile(profile) = item
+                {
+                    let moment = Moment {
+                        name: name.clone(),
+                        profile,
+                        is_named: matches!(source, Source::Named(_)),
+                    };
+                    keep_latest(&mut moments, series, moment);
+                } else {
+                    take(item).with_context(|| name.clone())?;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    for moment in moments.into_values() {
+        take(Item::Profile(moment.profile)).context(moment.name)?;
+    }
+    Ok(())
+}
+
+/// Which process a profile of a moment is of, by the name that the agent gives its file, if it is one.
+fn series(profile: &Profile, name: &str) -> Option<String> {
+    let kind = Kind::of(profile).filter(|kind| kind.is_of_a_moment())?;
+    let before = name.rsplit_once(&format!("-{}-", kind.name()));
+    Some(before.map_or(name, |(process, _)| process).to_owned())
+}
+
+fn keep_latest(moments: &mut BTreeMap<String, Moment>, series: String, moment: Moment) {
+    let left_out = match moments.get(&series) {
+        Some(known) if known.profile.time_nanos > moment.profile.time_nanos => Some(moment),
+        _ => moments.insert(series, moment),
+    };
+    if let Some(moment) = left_out.filter(|moment| moment.is_named) {
+        note(&format!(
+            "{}: left out, what is in use later is shown and not both added",
+            moment.name
+        ));
+    }
+}
+
+fn read_source<S>(
+    source: &Source,
+    args: &FilesArgs,
+    hint: &Hint,
+    (trim, turn): &(impl Fn(&mut TracesData), impl Fn(TracesData) -> S),
+) -> Result<Outcome<S>> {
+    let bytes = match source {
+        Source::Stdin => read(io::stdin().lock(), args)?,
+        Source::Named(path) | Source::Found(path) => match File::open(path) {
+            Ok(file) => read_file(file, args)?,
+            Err(error)
+                if error.kind() == ErrorKind::NotFound && matches!(source, Source::Found(_)) =>
+            {
+                return Ok(Outcome::Gone);
+            }
+            Err(error) => return Err(anyhow!("cannot open: {error}")),
+        },
+    };
+    let name = source.name();
+    // A list of no spans has no byte, and nothing tells it but its name.
+    if bytes.is_empty() && name.contains(SPANS_IN_NAME) {
+        let none = Item::Spans(turn(TracesData::default()));
+        return Ok(Outcome::Items(vec![none]));
+    }
+    let of_name = Format::of_file(&name).map(|(format, _)| format);
+    let of_name = of_name.filter(|format| *format == Format::Collapsed);
+    let hint = Hint {
+        format: hint.format.or(of_name),
+        ..hint.clone()
+    };
+    let mut items = Vec::new();
+    let mut gathered: Option<Gathered> = None;
+    formats::read(&bytes, &hint, |document| match document {
+        Document::Profile(profile) => items.push(Item::Profile(profile)),
+        Document::Traces(mut traces) => {
+            trim(&mut traces);
+            gathered.get_or_insert_default().add(traces);
+        }
+    })?;
+    if let Some(gathered) = gathered {
+        items.push(Item::Spans(turn(gathered.finish())));
+    }
+    Ok(Outcome::Items(items))
+}
+
+/// A file without a byte is no list of no spans: a crash of the machine has left it.
+fn read_file(file: File, args: &FilesArgs) -> Result<Vec<u8>> {
+    if file
+        .metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+    {
+        return Err(ModelError::Empty.into());
+    }
+    read(file, args)
+}
+
+fn read(source: impl Read, args: &FilesArgs) -> Result<Vec<u8>> {
+    gzip::read_bytes(source, args.byte_limit()).map_err(|error| match error {
+        ReadError::TooLarge { .. } => {
+            anyhow!(
+                "more than {} MiB when decompressed; --max-mib raises the limit",
+                args.max_mib
+            )
+        }
+        other => other.into(),
+    })
+}

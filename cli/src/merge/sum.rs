@@ -1,0 +1,131 @@
+//! The sum of each kind among the inputs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, bail};
+use vtprof_profile::formats::{Document, Hint};
+use vtprof_profile::kind::Kind;
+use vtprof_profile::merge::Merger;
+use vtprof_profile::model::{Profile, ValueType};
+use vtprof_profile::otlp::Gathered;
+use vtprof_profile::otlp::trace::TracesData;
+
+use super::filter::Filter;
+use super::traces::keep;
+use crate::args::{KindOrSpans, MergeArgs};
+use crate::figures::plural;
+use crate::input;
+use crate::text::note;
+
+/// Profiles of one kind.
+pub struct OfKind {
+    /// Its name, else that of its first sample type. Good for a part of a file's name, and no two are the same.
+    pub name: String,
+    pub profile: Profile,
+}
+
+/// See the module.
+pub struct Sums {
+    /// In the order of [`Kind`]; others first.
+    pub profiles: Vec<OfKind>,
+    /// `None` where no input had any, not even an empty list.
+    pub spans: Option<TracesData>,
+}
+
+/// Reads all inputs and adds them up.
+///
+/// # Errors
+/// The first file that cannot be read, or nothing among them that was asked for.
+pub fn read(args: &MergeArgs) -> Result<Sums> {
+    let mut filter = Filter::new(args);
+    let mut mergers: Vec<(Option<Kind>, Vec<ValueType>, Merger)> = Vec::new();
+    let mut spans: Option<Gathered> = None;
+    let mut left_out: BTreeMap<&str, i128> = BTreeMap::new();
+    input::read_documents(&args.files, &Hint::default(), |document| {
+        match document {
+            Document::Profile(profile) => {
+                let kind = Kind::of(&profile);
+                if let Some(asked) = args.kind
+                    && kind.map(KindOrSpans::Kind) != Some(asked)
+                {
+                    let name = kind.map_or("other", Kind::name);
+                    *left_out.entry(name).or_default() += 1;
+                    return Ok(());
+                }
+                let mut known = mergers.iter();
+                let known = known.position(|(_, types, _)| *types == profile.sample_types);
+                let at = known.unwrap_or_else(|| {
+                    mergers.push((kind, profile.sample_types.clone(), Merger::new()));
+                    mergers.len() - 1
+                });
+                filter.add(&profile, &mut mergers[at].2)?;
+            }
+            Document::Traces(traces) => {
+                if args.kind.is_none_or(|asked| asked == KindOrSpans::Spans) {
+                    spans.get_or_insert_default().add(traces);
+                }
+            }
+        }
+        Ok(())
+    })?;
+    if mergers.is_empty() && spans.is_none() {
+        let others = left_out
+            .iter()
+            .map(|(name, files)| plural(*files, &format!("{name} profile")));
+        let others: Vec<_> = others.collect();
+        let asked = match args.kind {
+            Some(KindOrSpans::Kind(kind)) => kind.name(),
+            Some(KindOrSpans::Spans) => "spans",
+            None => "profile",
+        };
+        match others.as_slice() {
+            [] => bail!("no {asked} among the inputs"),
+            others => bail!("no {asked} among the inputs, only {}", others.join(", ")),
+        }
+    }
+    for label in filter.missed() {
+        note(&format!("--drop-labels: no sample has a label '{label}'"));
+    }
+    if filter.matched_nothing() {
+        note("no sample matches the focus; `vtprof spans` lists names and ids");
+    }
+    mergers.sort_by_key(|(kind, _, _)| *kind);
+    let mut names = BTreeSet::new();
+    let profiles = mergers.into_iter().filter_map(|(kind, types, merger)| {
+        Some(OfKind {
+            name: name(kind, &types, &mut names),
+            profile: merger.finish()?,
+        })
+    });
+    Ok(Sums {
+        profiles: profiles.collect(),
+        spans: spans.map(|spans| {
+            let mut spans = spans.finish();
+            if !args.focus.is_empty() {
+                keep(&mut spans, &args.focus);
+            }
+            spans
+        }),
+    })
+}
+
+/// A name that no other has yet.
+fn name(kind: Option<Kind>, types: &[ValueType], names: &mut BTreeSet<String>) -> String {
+    let clean = |c: char| {
+        if c.is_ascii_alphanumeric() { c } else { '_' }
+    };
+    let first = || types.first().map_or("", |t| t.kind.as_str());
+    let base: String = kind
+        .map_or_else(first, |kind| kind.name())
+        .chars()
+        .take(40)
+        .map(clean)
+        .collect();
+    let mut name = base.clone();
+    let mut number = 2;
+    while !names.insert(name.clone()) {
+        name = format!("{base}_{number}");
+        number += 1;
+    }
+    name
+}

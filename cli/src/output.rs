@@ -1,0 +1,112 @@
+//! Files that are written: whole or not at all, and never into what is read.
+
+use std::fs::{self, Permissions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::input::is_read_from_folder;
+
+/// Where an answer goes that is a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// A file.
+    File(PathBuf),
+    /// A folder, in which each file has a name of its own.
+    Folder(PathBuf),
+}
+
+impl Output {
+    /// What the user named. A folder is one that is there, or a name that ends in '/'.
+    pub fn of(path: &Path) -> Self {
+        if path.as_os_str() == "-" {
+            Output::Stdout
+        } else if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            Output::Folder(path.to_owned())
+        } else {
+            Output::File(path.to_owned())
+        }
+    }
+
+    /// Refuses what would do harm, before anything is read: a terminal for bytes that are no text, and a file in a folder
+    /// that is read, where it would be read beside what it was made from the next time.
+    ///
+    /// # Errors
+    /// Those.
+    pub fn check(&self, inputs: &[PathBuf], is_text: bool) -> Result<()> {
+        let folder = match self {
+            Output::Stdout if is_text || !io::stdout().is_terminal() => return Ok(()),
+            Output::Stdout => bail!(
+                "a profile is no text for a terminal: redirect standard output, or name a file with -o"
+            ),
+            Output::File(path) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if !is_read_from_folder(&name) {
+                    return Ok(());
+                }
+                match path.parent() {
+                    Some(parent) if !parent.as_os_str().is_empty() => parent,
+                    _ => Path::new("."),
+                }
+            }
+            Output::Folder(path) => path,
+        };
+        // What is not there is no input.
+        let Ok(folder) = folder.canonicalize() else {
+            return Ok(());
+        };
+        let is_read = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| input == folder);
+        if let Some(input) = inputs.iter().find(is_read) {
+            bail!(
+                "{}: this folder is read: whoever reads it again would count everything twice; write to another",
+                input.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file: under a name that no reader looks at until it is whole, so that what was there before is kept where
+/// writing fails, also where it is one of the inputs.
+///
+/// # Errors
+/// Those of the file system and of `write`, with the name of the file.
+pub fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let result = || -> Result<()> {
+        // The file behind a link is replaced, and not the link.
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
+            // A device or a pipe is written to and not replaced.
+            let mut file = BufWriter::new(fs::File::options().write(true).open(&target)?);
+            write(&mut file)?;
+            return Ok(file.flush()?);
+        }
+        let folder = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut file = tempfile::Builder::new()
+            .prefix(".vtprof-")
+            .permissions(permissions(&target))
+            .tempfile_in(folder)?;
+        let mut out = BufWriter::with_capacity(1 << 18, file.as_file_mut());
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        file.as_file().sync_all()?;
+        file.persist(&target)
+            .map_err(|error| anyhow!(error.error))?;
+        Ok(())
+    };
+    result().with_context(|| format!("{}: cannot write", path.display()))
+}
+
+/// Those of the file that is replaced, else what the process's mask leaves.
+fn permissions(path: &Path) -> Permissions {
+    let known = fs::metadata(path).map(|metadata| metadata.permissions());
+    known.unwrap_or_else(|_| Permissions::from_mode(0o666))
+}

@@ -1,0 +1,13 @@
+//! Collapsed stacks.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use vtprof_profile::formats::{Format, Hint};
+
+fuzz_target!(|bytes: &[u8]| {
+    let hint = Hint {
+        format: Some(Format::Collapsed),
+        ..Hint::default()
+    };
+    vtprof_fuzz::check(bytes, &hint);
+});

@@ -1,0 +1,140 @@
+//! Collapsed (folded) stacks, as `stackcollapse-*` and async-profiler write them and flame graphs are made of: a line a
+//! stack, frames from the root parted by semicolons, then a blank and a whole number.
+//!
+//! There are neither labels nor lines nor several values in it.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use thiserror::Error;
+
+use super::functions::{saturated, sum};
+use crate::merge::Tables;
+use crate::model::{Flaw, Frame, Function, LocationIndex, Profile, ValueType};
+
+/// Stands for a stack without a frame, which a line cannot tell from one without a name.
+const NO_STACK: &str = "[no stack]";
+
+/// What async-profiler puts behind a frame's name to tell its sort (`ann`): interpreted, compiled, inlined, C1, kernel.
+const SORTS: [&str; 5] = ["_[0]", "_[j]", "_[i]", "_[1]", "_[k]"];
+
+/// Text that is no collapsed stacks.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CollapsedError {
+    /// A line without a number at its end.
+    #[error("line {line}: no whole number at its end: not collapsed stacks")]
+    NoNumber {
+        /// Its number, from 1.
+        line: usize,
+    },
+    /// No line.
+    #[error("no stack in it")]
+    Empty,
+    /// Too much of it.
+    #[error("line {line}: {flaw}")]
+    Full {
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is full.
+        flaw: Flaw,
+    },
+}
+
+/// Reads stacks, whose numbers are of that type. Bytes that are no UTF-8 are replaced; what async-profiler says of a
+/// frame's sort is left out, as the same method is one function however it ran.
+///
+/// # Errors
+/// A line without a number, or no line.
+pub fn read(bytes: &[u8], value_type: ValueType) -> Result<Profile, CollapsedError> {
+    let mut tables = Tables::new(1);
+    let mut stack = Vec::new();
+    let mut has_line = false;
+    for (line, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        let text = text.trim_ascii_end();
+        if text.is_empty() {
+            continue;
+        }
+        has_line = true;
+        let blank = text.iter().rposition(|byte| byte.is_ascii_whitespace());
+        let (frames, number) = text.split_at(blank.map_or(0, |blank| blank + 1));
+        let number: i64 = std::str::from_utf8(number)
+            .ok()
+            .and_then(|number| number.parse().ok())
+            .ok_or(CollapsedError::NoNumber { line })?;
+        let frames = String::from_utf8_lossy(frames);
+        add(&mut tables, &mut stack, frames.trim_ascii_end(), number)
+            .map_err(|flaw| CollapsedError::Full { line, flaw })?;
+    }
+    if !has_line {
+        return Err(CollapsedError::Empty);
+    }
+    Ok(tables.into_profile(vec![value_type]))
+}
+
+/// Adds a line. `stack` is there to be used again.
+fn add(
+    tables: &mut Tables,
+    stack: &mut Vec<LocationIndex>,
+    frames: &str,
+    number: i64,
+) -> Result<(), Flaw> {
+    stack.clear();
+    if !frames.is_empty() && frames != NO_STACK {
+        for frame in frames.rsplit(';') {
+            let mut sorts = SORTS.iter();
+            let name = sorts.find_map(|sort| frame.strip_suffix(sort));
+            let name = name.unwrap_or(frame);
+            let function = Function {
+                name: tables.string(if name.is_empty() { "[unnamed]" } else { name })?,
+                system_name: tables.string("")?,
+                file: tables.string("")?,
+                start_line: 0,
+            };
+            let function = tables.function(function)?;
+            stack.push(tables.location(&[Frame { function, line: 0 }])?);
+        }
+    }
+    let stack = tables.stack(stack)?;
+    let labels = tables.labels(&mut [])?;
+    tables.add(stack, labels, &[number])
+}
+
+/// Writes the sums of that sample type by stacks of functions; those of 0 are left out. What would end a frame or a line
+/// is replaced: `;` by `:`, what controls by a blank.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(profile: &Profile, sample_type: usize, out: &mut impl Write) -> io::Result<()> {
+    let mut names = HashMap::new();
+    for (index, function) in profile.functions.iter() {
+        let name = profile.strings.get(function.name);
+        let clean = |c: char| match c {
+            ';' => ':',
+            c if c.is_control() => ' ',
+            c => c,
+        };
+        let name: String = name.chars().map(clean).collect();
+        names.insert(index, name);
+    }
+    for stack in sum(profile, |function| function.name) {
+        let value = stack
+            .values
+            .get(sample_type)
+            .map_or(0, |value| saturated(*value));
+        if value == 0 {
+            continue;
+        }
+        let mut first = true;
+        for function in &stack.stack {
+            if !std::mem::take(&mut first) {
+                out.write_all(b";")?;
+            }
+            out.write_all(names.get(function).map_or("", String::as_str).as_bytes())?;
+        }
+        if first {
+            out.write_all(NO_STACK.as_bytes())?;
+        }
+        writeln!(out, " {value}")?;
+    }
+    Ok(())
+}

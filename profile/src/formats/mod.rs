@@ -1,0 +1,11 @@
+//! Formats of profiles beside pprof, and files told apart by what is in them.
+
+pub mod collapsed;
+mod detect;
+mod format;
+mod functions;
+mod otlp_json;
+pub mod speedscope;
+
+pub use detect::{Document, FormatError, Hint, read};
+pub use format::Format;

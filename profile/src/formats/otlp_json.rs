@@ -1,0 +1,57 @@
+//! OTLP in JSON: one document, or one a line as the Collector's file exporter writes them.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::{Document, FormatError, speedscope};
+use crate::otlp::profiles::{ProfilesData, ProfilesDictionary, ResourceProfiles};
+use crate::otlp::read_profiles;
+use crate::otlp::trace::{ResourceSpans, TracesData};
+
+/// Whatever a document may be, by its fields.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Any {
+    resource_spans: Option<Vec<ResourceSpans>>,
+    resource_profiles: Option<Vec<ResourceProfiles>>,
+    dictionary: Option<ProfilesDictionary>,
+    resource_metrics: Option<IgnoredAny>,
+    resource_logs: Option<IgnoredAny>,
+    /// Of speedscope.
+    shared: Option<IgnoredAny>,
+}
+
+/// Hands each document to `take`. Metrics and logs, which an exporter may write into the same file, are left out.
+pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Document)) -> Result<(), FormatError> {
+    let documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Any>();
+    let mut found = false;
+    for document in documents {
+        let any = document.map_err(FormatError::Json)?;
+        if any.shared.is_some() {
+            for profile in speedscope::read(bytes).map_err(FormatError::Speedscope)? {
+                take(Document::Profile(Box::new(profile)));
+            }
+            return Ok(());
+        }
+        found |= any.resource_metrics.is_some() || any.resource_logs.is_some();
+        if let Some(resource_spans) = any.resource_spans {
+            found = true;
+            take(Document::Traces(TracesData { resource_spans }));
+        }
+        if let Some(resource_profiles) = any.resource_profiles {
+            found = true;
+            let data = ProfilesData {
+                resource_profiles,
+                dictionary: any.dictionary,
+            };
+            for profile in read_profiles(&data).map_err(FormatError::Profiles)? {
+                take(Document::Profile(Box::new(profile)));
+            }
+        }
+    }
+    if found {
+        Ok(())
+    } else {
+        Err(FormatError::OtherJson)
+    }
+}

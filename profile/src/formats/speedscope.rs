@@ -1,0 +1,362 @@
+//! The file format of speedscope.app: frames by function, and for each sample type a list of stacks with their weights.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::functions::{saturated, sum};
+use crate::merge::Tables;
+use crate::model::{self, Flaw, Function, LocationIndex, ValueType};
+
+const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
+
+/// A file that contradicts itself.
+#[derive(Debug, Error)]
+pub enum SpeedscopeError {
+    /// Not JSON, or not this.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Something in a profile points nowhere.
+    #[error("profile {profile}: {reason}")]
+    Profile {
+        /// Which, from 0.
+        profile: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File<'a> {
+    #[serde(rename = "$schema", default)]
+    schema: Cow<'a, str>,
+    shared: Shared<'a>,
+    profiles: Vec<Profile<'a>>,
+    #[serde(default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(default)]
+    active_profile_index: Option<usize>,
+    #[serde(default)]
+    exporter: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Shared<'a> {
+    frames: Vec<Frame<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Frame<'a> {
+    name: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    line: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum Profile<'a> {
+    #[serde(rename_all = "camelCase")]
+    Sampled {
+        name: Cow<'a, str>,
+        unit: Cow<'a, str>,
+        #[serde(default)]
+        start_value: Number,
+        #[serde(default)]
+        end_value: Number,
+        /// From the root.
+        samples: Cow<'a, [Vec<usize>]>,
+        weights: Vec<Number>,
+    },
+    #[serde(rename_all = "camelCase")]
+    Evented {
+        name: Cow<'a, str>,
+        unit: Cow<'a, str>,
+        #[serde(default)]
+        start_value: Number,
+        #[serde(default)]
+        end_value: Number,
+        events: Vec<Event>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: EventKind,
+    frame: usize,
+    at: Number,
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum EventKind {
+    #[serde(rename = "O")]
+    Open,
+    #[serde(rename = "C")]
+    Close,
+}
+
+/// A number of JavaScript; whole ones are kept as they are.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Whole(i64),
+    Real(f64),
+}
+
+impl Default for Number {
+    fn default() -> Self {
+        Number::Whole(0)
+    }
+}
+
+impl Number {
+    /// In units of which this one is `factor`. Beyond the range of a value it saturates.
+    fn times(self, factor: i64) -> i64 {
+        match self {
+            Number::Whole(number) => number.saturating_mul(factor),
+            Number::Real(number) => (number * factor as f64).round() as i64,
+        }
+    }
+
+    fn minus(self, other: Number) -> Number {
+        match (self, other) {
+            (Number::Whole(one), Number::Whole(other)) => Number::Whole(one.saturating_sub(other)),
+            (one, other) => Number::Real(one.real() - other.real()),
+        }
+    }
+
+    fn real(self) -> f64 {
+        match self {
+            Number::Whole(number) => number as f64,
+            Number::Real(number) => number,
+        }
+    }
+}
+
+/// Writes a profile: each sample type becomes one of speedscope's, the one shown first is active. Samples are summed up by
+/// functions, as there are no labels.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Result<()> {
+    let texts = |function: &Function| (function.name, function.file, function.start_line);
+    let stacks = sum(profile, texts);
+    let mut frames = Vec::new();
+    let mut frame_of = HashMap::new();
+    let samples: Vec<Vec<usize>> = stacks
+        .iter()
+        .map(|stack| {
+            let frames = stack.stack.iter().map(|function| {
+                *frame_of.entry(*function).or_insert_with(|| {
+                    let function = profile.functions.get(*function);
+                    let file = profile.strings.get(function.file);
+                    frames.push(Frame {
+                        name: profile.strings.get(function.name).into(),
+                        file: (!file.is_empty()).then(|| file.into()),
+                        line: (function.start_line > 0).then_some(function.start_line),
+                    });
+                    frames.len() - 1
+                })
+            });
+            frames.collect()
+        })
+        .collect();
+    let of_type = |(at, sample_type): (usize, &ValueType)| {
+        let weights = stacks.iter().map(|stack| saturated(stack.values[at]));
+        let weights: Vec<_> = weights.collect();
+        let whole = weights.iter().map(|weight| i128::from(*weight)).sum();
+        Profile::Sampled {
+            name: sample_type.kind.clone().into(),
+            unit: match sample_type.unit.as_str() {
+                unit @ ("nanoseconds" | "microseconds" | "milliseconds" | "seconds" | "bytes") => {
+                    unit.to_owned().into()
+                }
+                _ => "none".into(),
+            },
+            start_value: Number::Whole(0),
+            end_value: Number::Whole(saturated(whole)),
+            samples: samples.as_slice().into(),
+            weights: weights.into_iter().map(Number::Whole).collect(),
+        }
+    };
+    let file = File {
+        schema: SCHEMA.into(),
+        profiles: profile
+            .sample_types
+            .iter()
+            .enumerate()
+            .map(of_type)
+            .collect(),
+        shared: Shared { frames },
+        name: Some(name.into()),
+        active_profile_index: profile
+            .default_sample_type
+            .or(profile.sample_types.len().checked_sub(1)),
+        exporter: Some(concat!("vtprof ", env!("CARGO_PKG_VERSION")).into()),
+    };
+    serde_json::to_writer(out, &file)?;
+    Ok(())
+}
+
+/// Reads the profiles of a file. Times become nanoseconds; profiles that follow one another with the same stacks and
+/// different names are sample types of one, as [`write`] makes them.
+///
+/// # Errors
+/// Not such a file, or one that contradicts itself.
+pub fn read(bytes: &[u8]) -> Result<Vec<model::Profile>, SpeedscopeError> {
+    let file: File<'_> = serde_json::from_slice(bytes)?;
+    let mut read = Vec::new();
+    let mut at = 0;
+    while at < file.profiles.len() {
+        let mut columns = 1;
+        while at + columns < file.profiles.len()
+            && is_column(
+                &file.profiles[at..at + columns],
+                &file.profiles[at + columns],
+            )
+        {
+            columns += 1;
+        }
+        let of = &file.profiles[at..at + columns];
+        let profile = read_columns(&file.shared.frames, of).map_err(|(column, reason)| {
+            SpeedscopeError::Profile {
+                profile: at + column,
+                reason,
+            }
+        })?;
+        read.push(profile);
+        at += columns;
+    }
+    if let [one] = read.as_mut_slice() {
+        let active = file.active_profile_index;
+        one.default_sample_type = active.filter(|active| *active < one.sample_types.len());
+    }
+    Ok(read)
+}
+
+fn is_column(columns: &[Profile<'_>], next: &Profile<'_>) -> bool {
+    let Profile::Sampled { name, samples, .. } = next else {
+        return false;
+    };
+    columns.iter().all(|column| {
+        let Profile::Sampled {
+            name: other,
+            samples: others,
+            ..
+        } = column
+        else {
+            return false;
+        };
+        name != other && samples == others
+    })
+}
+
+fn read_columns(
+    frames: &[Frame<'_>],
+    columns: &[Profile<'_>],
+) -> Result<model::Profile, (usize, String)> {
+    let mut tables = Tables::new(columns.len());
+    let full = |flaw: Flaw| flaw.to_string();
+    let mut locations: Vec<Option<LocationIndex>> = vec![None; frames.len()];
+    let mut sample_types = Vec::new();
+    for (column, profile) in columns.iter().enumerate() {
+        let (Profile::Sampled { name, unit, .. } | Profile::Evented { name, unit, .. }) = profile;
+        let (value_type, factor) = value_type(name, unit);
+        sample_types.push(value_type);
+        let mut add = |stack: &mut dyn Iterator<Item = usize>, value: Number| {
+            let mut of_stack = Vec::new();
+            for frame in stack {
+                let known = locations
+                    .get_mut(frame)
+                    .ok_or_else(|| format!("frame {frame} is not in the file"))?;
+                let location = match known {
+                    Some(location) => *location,
+                    None => *known.insert(location(&mut tables, &frames[frame]).map_err(full)?),
+                };
+                of_stack.push(location);
+            }
+            let mut values = vec![0; columns.len()];
+            values[column] = value.times(factor);
+            let stack = tables.stack(&of_stack).map_err(full)?;
+            let labels = tables.labels(&mut []).map_err(full)?;
+            tables.add(stack, labels, &values).map_err(full)
+        };
+        match profile {
+            Profile::Sampled {
+                samples, weights, ..
+            } => {
+                if samples.len() != weights.len() {
+                    let (samples, weights) = (samples.len(), weights.len());
+                    return Err((column, format!("{weights} weights for {samples} samples")));
+                }
+                for (stack, weight) in samples.iter().zip(weights) {
+                    add(&mut stack.iter().rev().copied(), *weight)
+                        .map_err(|reason| (column, reason))?;
+                }
+            }
+            Profile::Evented {
+                start_value,
+                events,
+                ..
+            } => {
+                let mut stack = Vec::new();
+                let mut since = *start_value;
+                for event in events {
+                    if !stack.is_empty() {
+                        add(&mut stack.iter().rev().copied(), event.at.minus(since))
+                            .map_err(|reason| (column, reason))?;
+                    }
+                    since = event.at;
+                    match event.kind {
+                        EventKind::Open => stack.push(event.frame),
+                        EventKind::Close => {
+                            if stack.pop() != Some(event.frame) {
+                                let reason =
+                                    format!("frame {} is closed but not open", event.frame);
+                                return Err((column, reason));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(tables.into_profile(sample_types))
+}
+
+fn location(tables: &mut Tables, frame: &Frame<'_>) -> Result<LocationIndex, Flaw> {
+    let function = Function {
+        name: tables.string(&frame.name)?,
+        system_name: tables.string("")?,
+        file: tables.string(frame.file.as_deref().unwrap_or(""))?,
+        start_line: frame.line.unwrap_or(0),
+    };
+    let function = tables.function(function)?;
+    tables.location(&[model::Frame { function, line: 0 }])
+}
+
+/// What weights are, and in how many of that unit one is given. The name is the kind where [`write`] made it; others write
+/// what a person is to read.
+fn value_type(name: &str, unit: &str) -> (ValueType, i64) {
+    let (kind, unit, factor) = match unit {
+        "nanoseconds" => ("time", "nanoseconds", 1),
+        "microseconds" => ("time", "nanoseconds", 1_000),
+        "milliseconds" => ("time", "nanoseconds", 1_000_000),
+        "seconds" => ("time", "nanoseconds", 1_000_000_000),
+        "bytes" => ("space", "bytes", 1),
+        _ => ("samples", "count", 1),
+    };
+    let is_kind = crate::builder::is_label_key(name);
+    let kind = if is_kind { name } else { kind };
+    let value_type = ValueType {
+        kind: kind.to_owned(),
+        unit: unit.to_owned(),
+    };
+    (value_type, factor)
+}

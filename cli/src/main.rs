@@ -6,17 +6,21 @@
 
 mod args;
 mod bundle;
+mod diff;
 mod figures;
 mod focus;
 mod input;
 mod json;
 mod listing;
 mod measure;
+mod requests;
 mod selection;
 mod spans;
+mod stats;
 mod tags;
 mod text;
 mod top;
+mod why;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -31,6 +35,8 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Top(args) => top::run(args, &mut out),
         Command::Spans(args) => spans::run(args, &mut out),
+        Command::Diff(args) => diff::run(args, &mut out),
+        Command::Why(args) => why::run(args, &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

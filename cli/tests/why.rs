@@ -95,8 +95,9 @@ fn nanos(part: &Value) -> (f64, f64) {
     (number("difference_nanos"), number("half_width_nanos"))
 }
 
-/// Holds that the verdict is that part in that frame, that it comes first, and what it adds to a slow request on average.
-fn assert_is(answer: &Value, part: &str, frame: &str) {
+/// Holds that the verdict is that part and names that frame, that it comes first, that requests have it in `place`, and what
+/// it adds to a slow one on average.
+fn assert_is(answer: &Value, part: &str, frame: &str, place: &str) {
     let verdict = &answer["verdict"];
     assert_eq!(verdict["part"], part, "{verdict}");
     assert_eq!(verdict["frame"], frame, "{verdict}");
@@ -116,7 +117,7 @@ fn assert_is(answer: &Value, part: &str, frame: &str) {
     assert!((0.9..1.1).contains(&share), "{share}");
     let rows = &answer["frames"][0];
     assert_eq!(rows["part"], part);
-    assert_eq!(rows["rows"][0]["frame"], frame);
+    assert_eq!(rows["rows"][0]["frame"], place);
 }
 
 #[test]
@@ -136,7 +137,12 @@ fn serialising_a_big_note_is_cpu() {
     });
     let folder = made.write();
     let answer = why(&folder, &[]);
-    assert_is(&answer, "cpu", "com.acme.Note.serialize");
+    assert_is(
+        &answer,
+        "cpu",
+        "com.acme.Note.serialize",
+        "com.acme.Note.serialize",
+    );
     assert_eq!(answer["verdict"]["leaf"], "java.lang.StringBuilder.append");
     assert_eq!(
         answer["frames"][0]["way"],
@@ -185,7 +191,12 @@ fn a_lock_that_is_held_elsewhere_is_told_with_its_owner() {
     );
     let folder = made.write();
     let answer = why(&folder, &[NAME]);
-    assert_is(&answer, "lock", "com.acme.Store.update");
+    assert_is(
+        &answer,
+        "lock",
+        "com.acme.Store.update",
+        "com.acme.Store.update",
+    );
     let owners = &answer["others"][0];
     assert_eq!(owners["kind"], "lock_owner");
     let owner = &owners["rows"][0];
@@ -205,7 +216,7 @@ fn a_slow_socket_is_io_and_no_want_of_carriers() {
         made.wait(who, "io", 1, extra, &stack)
     });
     let answer = why(&made.write(), &[]);
-    assert_is(&answer, "io", "com.acme.Db.query");
+    assert_is(&answer, "io", "com.acme.Db.query", "com.acme.Db.query");
     assert!(answer["verdict"]["evenly_longer_waits"].is_null());
     assert_eq!(answer["others"], serde_json::json!([]));
 }
@@ -239,7 +250,7 @@ fn garbage_collection_is_told_with_who_allocates() {
         &["long[]", "java.util.Arrays.copyOf", "com.acme.Report.rows"],
     );
     let answer = why(&made.write(), &[NAME]);
-    assert_is(&answer, "gc", "com.acme.Json.parse");
+    assert_is(&answer, "gc", "com.acme.Report.rows", "com.acme.Json.parse");
     let most = &answer["others"][0]["rows"][0];
     assert_eq!(most["frame"], "com.acme.Report.rows");
     assert_eq!(
@@ -263,7 +274,12 @@ fn a_want_of_carriers_is_told_where_the_profile_has_a_state_for_it() {
         &["com.acme.Batch.crunch", "com.acme.Batch.run"],
     );
     let answer = why(&made.write(), &[]);
-    assert_is(&answer, "runnable", "com.acme.Limit.pause");
+    assert_is(
+        &answer,
+        "runnable",
+        "com.acme.Batch.crunch",
+        "com.acme.Limit.pause",
+    );
     let busy = &answer["others"][0];
     assert_eq!(busy["kind"], "cpu");
     assert_eq!(busy["rows"][0]["frame"], "com.acme.Batch.crunch");

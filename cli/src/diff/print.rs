@@ -93,7 +93,7 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
     listing.write(out)?;
     writeln!(
         out,
-        "\n{}; ±: the true difference is that near in 95 of 100 cases; FALSE: so many of the rows from the top down to such a one are there by chance, below {} it is taken for a difference",
+        "\n{}; ±: the true difference is that near in 95 of 100 cases; FALSE: of the rows that have as little or less, so many are there by chance; below {} it is taken for a difference",
         match view.per {
             Per::Request => "per request",
             Per::Second => "per second",

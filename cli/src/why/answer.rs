@@ -53,6 +53,7 @@ struct JsonVerdict<'a> {
     /// Whether no profile tells of that part, and it was concluded from the others.
     is_inferred: bool,
     evenly_longer_waits: Option<&'a EvenlyLonger>,
+    /// Where it is; of collections who allocates, without a carrier who has the CPUs, where that is known.
     frame: Option<&'a str>,
     leaf: Option<&'a str>,
     too_thin: Option<&'a Thin>,
@@ -198,31 +199,19 @@ pub fn json(view: &View, out: &mut impl Write) -> Result<()> {
 }
 
 fn verdict(view: &View) -> JsonVerdict<'_> {
-    let (lead, beside, too_thin) = match &view.verdict {
-        Verdict::Told { lead, beside } => (Some(*lead), beside.as_slice(), None),
-        Verdict::Thin(thin) => (None, &[][..], Some(thin)),
+    let (beside, too_thin) = match &view.verdict {
+        Verdict::Told { beside, .. } => (beside.as_slice(), None),
+        Verdict::Thin(thin) => (&[][..], Some(thin)),
     };
-    let evenly = view.evenly.as_ref();
-    let part = evenly.map(|_| Part::Runnable).or(lead);
-    // What is to be named: of what is inferred, who has the CPUs.
-    let inferred = evenly.and_then(|_| {
-        let causes = view
-            .causes
-            .iter()
-            .find(|causes| causes.part == Part::Runnable);
-        causes?.rows.first()
-    });
-    let behind = view.behind.iter().find(|behind| lead == Some(behind.part));
-    let at = behind.and_then(|behind| behind.at.as_ref());
+    let part = view.lead();
+    let frame = part.and_then(|part| view.frame(part));
     JsonVerdict {
         part,
         beside,
-        is_inferred: evenly.is_some(),
-        evenly_longer_waits: evenly,
-        frame: inferred
-            .map(|row| row.frame.as_str())
-            .or(at.map(|at| at.frame.as_str())),
-        leaf: at.map(|at| at.leaf.as_str()).filter(|_| inferred.is_none()),
+        is_inferred: view.evenly.is_some(),
+        evenly_longer_waits: view.evenly.as_ref(),
+        frame: frame.map(|(frame, _)| frame),
+        leaf: frame.and_then(|(_, leaf)| leaf),
         too_thin,
     }
 }

@@ -20,7 +20,7 @@ use crate::bundle::Bundle;
 use crate::requests::{Requests, Slow, Speeds, Which};
 use crate::stats::Difference;
 
-use causes::Causes;
+use causes::{Cause, Causes};
 use endpoint::Endpoint;
 use evidence::{LEAST_SPANS, Loss, Verdict};
 use frames::Behind;
@@ -53,6 +53,36 @@ struct View {
     behind: Vec<Behind>,
     causes: Vec<Causes>,
     notes: Vec<String>,
+}
+
+impl View {
+    /// What others do that makes for that part, if it is known: the biggest of them.
+    fn cause(&self, part: Part) -> Option<(&Causes, &Cause)> {
+        let causes = self.causes.iter().find(|causes| causes.part == part)?;
+        Some((causes, causes.rows.first()?))
+    }
+
+    /// The part that the verdict is.
+    fn lead(&self) -> Option<Part> {
+        match &self.verdict {
+            Verdict::Told { .. } if self.evenly.is_some() => Some(Part::Runnable),
+            Verdict::Told { lead, .. } => Some(*lead),
+            Verdict::Thin(_) => None,
+        }
+    }
+
+    /// The frame to be named for a part, and its leaf. Where the world is stopped, or there is no carrier, a request stands
+    /// wherever it happens to: what is to be named is who allocates, or who has the CPUs.
+    fn frame(&self, part: Part) -> Option<(&str, Option<&str>)> {
+        if matches!(part, Part::Gc | Part::Runnable)
+            && let Some((_, cause)) = self.cause(part)
+        {
+            return Some((&cause.frame, None));
+        }
+        let behind = self.behind.iter().find(|behind| behind.part == part)?;
+        let at = behind.at.as_ref()?;
+        Some((&at.frame, Some(&at.leaf)))
+    }
 }
 
 /// Runs the command.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::evidence::{Thin, Verdict};
 use super::frames::{Behind, FrameLoss};
 use super::parts::Part;
-use super::{View, causes::Causes};
+use super::{View, WORTH, causes::Causes};
 use crate::figures::{self, dash, percent, plural, thousands};
 use crate::listing::Listing;
 use crate::stats::Difference;
@@ -75,20 +75,31 @@ fn told(view: &View, lead: Part, beside: &[Part], out: &mut impl Write) -> Resul
             "that is inferred: these profiles have no state for it; by what was waited for:"
         )?;
     }
-    for (at, part) in std::iter::once(&lead).chain(beside).enumerate() {
-        let Some(loss) = view.losses.iter().find(|loss| loss.part == *part) else {
-            continue;
-        };
+    if view.evenly.is_some() {
+        cause(view, Part::Runnable, out)?;
+    }
+    let also = view.losses.iter().filter(|loss| {
+        let part = &loss.part;
+        *part != lead
+            && loss.is_sure()
+            && (beside.contains(part) || loss.difference.value >= WORTH * view.longer.value)
+    });
+    let of_lead = view.losses.iter().find(|loss| loss.part == lead);
+    for (at, loss) in of_lead.into_iter().chain(also).enumerate() {
         let share = loss.difference.value / view.longer.value;
         writeln!(
             out,
             "{} {}: {} of it ({})",
-            if at == 0 { "it is" } else { "and" },
-            part.is(),
+            match at {
+                0 => "it is",
+                _ if beside.contains(&loss.part) => "and as much",
+                _ => "then",
+            },
+            loss.part.is(),
             with_width(&loss.difference),
             percent(Some(share))
         )?;
-        let behind = view.behind.iter().find(|behind| behind.part == *part);
+        let behind = view.behind.iter().find(|behind| behind.part == loss.part);
         if let Some(at) = behind.and_then(|behind| behind.at.as_ref()) {
             writeln!(
                 out,
@@ -97,9 +108,25 @@ fn told(view: &View, lead: Part, beside: &[Part], out: &mut impl Write) -> Resul
                 leaf(at),
                 with_width(&at.difference),
                 percent(Some(at.share)),
-                part.name()
+                loss.part.name()
             )?;
         }
+        cause(view, loss.part, out)?;
+    }
+    Ok(())
+}
+
+/// What others do that makes for it.
+fn cause(view: &View, part: Part, out: &mut impl Write) -> Result<()> {
+    if let Some((causes, most)) = view.cause(part) {
+        writeln!(
+            out,
+            "  {}: {} in {} ({})",
+            causes.title,
+            printable(&most.frame),
+            printable(&most.endpoint),
+            percent(Some(most.share))
+        )?;
     }
     Ok(())
 }

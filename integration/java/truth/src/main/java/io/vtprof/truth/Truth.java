@@ -39,6 +39,11 @@ public final class Truth {
       Map.entry("pauses", Pauses::new),
       Map.entry("request-parts", RequestParts::new),
       Map.entry("short-parks", ShortParks::new),
+      Map.entry("slow-for-cpu", () -> new SlowFor(SlowFor.Reason.CPU)),
+      Map.entry("slow-for-lock", () -> new SlowFor(SlowFor.Reason.LOCK)),
+      Map.entry("slow-for-io", () -> new SlowFor(SlowFor.Reason.IO)),
+      Map.entry("slow-for-gc", () -> new SlowFor(SlowFor.Reason.GC)),
+      Map.entry("slow-for-runnable", () -> new SlowFor(SlowFor.Reason.RUNNABLE)),
       Map.entry("contention", Contention::new),
       Map.entry("lock-owner", LockOwner::new),
       Map.entry("hello", Hello::new)));

@@ -81,6 +81,9 @@ fn serve(made: &mut Made, mut slow: impl FnMut(&mut Made, &Who, f64)) {
     }
 }
 
+/// By which an agent says that it tells how long a thread was ready to run.
+const TOLD: &str = "counters (those not named are 0): blocked.samples=9 agent.blocked_delays_ns=5";
+
 const TIME: [Kind; 2] = [Kind::Cpu, Kind::Blocked];
 
 fn why(folder: &Folder, args: &[&str]) -> Value {
@@ -262,7 +265,7 @@ fn garbage_collection_is_told_with_who_allocates() {
 #[test]
 fn a_want_of_carriers_is_told_where_the_profile_has_a_state_for_it() {
     let mut made = Made::new(&TIME);
-    made.comment(Kind::Blocked, "blocked.scheduling=told");
+    made.comment(Kind::Blocked, TOLD);
     let stack = parked(&["java.lang.Thread.sleep", "com.acme.Limit.pause"]);
     serve(&mut made, |made, who, extra| {
         made.wait(who, "runnable", 4, extra / 4.0, &stack)
@@ -343,9 +346,42 @@ fn waits_of_every_kind_that_are_longer_alike_are_taken_for_a_want_of_carriers_an
 }
 
 #[test]
+fn waits_that_end_late_for_want_of_a_carrier_are_added_to_those_for_which_that_is_told() {
+    let mut made = Made::new(&TIME);
+    made.comment(Kind::Blocked, TOLD);
+    for at in 0..REQUESTS {
+        let is_slow = at % 50 == 7;
+        let millis = 20.0 + if is_slow { 150.0 } else { made.draws.draw() };
+        let who = made.request(NAME, millis);
+        made.burn(Some(&who), 8.0, &["com.acme.Json.parse", HANDLE]);
+        for (state, frame, late) in [
+            ("sleep", "com.acme.Limit.pause", 1.0),
+            ("io", "com.acme.Db.query", 1.0),
+            // Its delay is told.
+            ("queue", "com.acme.Shop.take", 0.0),
+        ] {
+            let late = late * (45.0 + 10.0 * made.draws.draw()) * f64::from(u8::from(is_slow));
+            made.wait(&who, state, 1, 4.0 + late, &parked(&[frame]));
+        }
+        if is_slow {
+            let late = 45.0 + 10.0 * made.draws.draw();
+            made.late(&who, late, &parked(&["com.acme.Shop.take"]));
+        }
+    }
+    let answer = why(&made.write(), &[]);
+    let verdict = &answer["verdict"];
+    assert_eq!(verdict["part"], "runnable", "{verdict}");
+    let evenly = &verdict["evenly_longer_waits"];
+    let parts = serde_json::json!(["runnable", "io", "sleep"]);
+    assert_eq!(evenly["parts"], parts, "{evenly}");
+    let of_a_span = evenly["of_a_span_nanos"].as_f64().expect("a number");
+    assert!((140.0 * MS..160.0 * MS).contains(&of_a_span), "{of_a_span}");
+}
+
+#[test]
 fn where_the_profile_tells_of_carriers_nothing_is_inferred() {
     let mut made = Made::new(&TIME);
-    made.comment(Kind::Blocked, "blocked.scheduling=told");
+    made.comment(Kind::Blocked, TOLD);
     serve(&mut made, |made, who, extra| {
         // Both servers are slow, by chance alike.
         made.wait(who, "io", 1, extra / 2.0, &parked(&["com.acme.Db.query"]));

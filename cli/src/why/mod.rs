@@ -126,8 +126,8 @@ fn look(
     let blocked = bundle.of(Kind::Blocked);
     let is_told = blocked.is_some_and(|of| waits::is_told(&of.profile));
     let evenly = match &verdict {
-        Verdict::Told { lead, .. } if !is_told && is_wait(*lead) => {
-            waits::evenly_longer(&fast, &slow, longer.value)
+        Verdict::Told { lead, .. } if is_wait(*lead) || *lead == Part::Runnable => {
+            waits::evenly_longer(&fast, &slow, longer.value, is_told)
         }
         _ => None,
     };
@@ -149,7 +149,7 @@ fn look(
     for part in &to_look_into {
         behind.extend(frames::behind(bundle, requests, sides, *part, plumbing)?);
     }
-    if evenly.is_some() {
+    if evenly.is_some() && !to_look_into.contains(&Part::Runnable) {
         to_look_into.insert(0, Part::Runnable);
     }
     let mut causes = Vec::new();

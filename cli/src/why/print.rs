@@ -70,10 +70,7 @@ fn told(view: &View, lead: Part, beside: &[Part], out: &mut impl Write) -> Resul
             nanos(evenly.by_nanos),
             nanos(evenly.of_a_span_nanos)
         )?;
-        writeln!(
-            out,
-            "that is inferred: these profiles have no state for it; by what was waited for:"
-        )?;
+        writeln!(out, "that is inferred from what was waited for:")?;
     }
     if view.evenly.is_some() {
         cause(view, Part::Runnable, out)?;

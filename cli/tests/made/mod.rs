@@ -125,6 +125,12 @@ impl Made {
         }
     }
 
+    /// Of waits that are told otherwise: so many ms ready to run without a carrier.
+    pub fn late(&mut self, who: &Who, millis: f64, stack: &[&str]) {
+        let values = [0, (millis * MS) as i64];
+        self.sample(Kind::Blocked, Some(who), values, stack, Some("runnable"));
+    }
+
     /// What another kind has.
     pub fn event(&mut self, kind: Kind, who: Option<&Who>, amount: i64, stack: &[&str]) {
         self.sample(kind, who, [1, amount], stack, None);

@@ -10,14 +10,13 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * {@code --count} requests one after the other, each on a virtual thread of its own, that burn, write a short note, and wait
  * a little in four ways. One of fifteen is slow, for one reason. What slow ones have more of is noted: as profiles call
  * it, the method in which, in how many requests, and for how long together, ns: CPU by the clock of the carrier, what is
- * waited by the clock less what the wait itself should take.
+ * waited by the clock less what the wait itself should take. {@code --threads} is how many carriers there are.
  */
 final class SlowFor implements Scenario {
   /** Why, and the method that a reader should be led to: of collections who allocates, without a carrier who has them. */
@@ -42,7 +41,7 @@ final class SlowFor implements Scenario {
   private static final int TRIP_TENTHS = 20;
   private static final int LONG_TRIP_TENTHS = 250;
   private static final int FIELDS = 200;
-  private static final long CRUNCH_MILLIS = 30;
+  private static final long CRUNCH_MILLIS = 25;
   private static final int LIVE = 2_000_000;
   private static final int BLOCK = 1 << 14;
   private static final int WARM_UPS = 20;
@@ -53,7 +52,6 @@ final class SlowFor implements Scenario {
   private final LongAdder took = new LongAdder();
   private final EchoServer echo;
   private List<Object[]> live = List.of();
-  private volatile boolean rush;
   private volatile boolean over;
   private volatile Object last;
   private int slowFields = FIELDS;
@@ -102,15 +100,6 @@ final class SlowFor implements Scenario {
   }
 
   private void request(World world, SplittableRandom random, String name, boolean isSlow) throws InterruptedException {
-    List<Thread> batch = new ArrayList<>();
-    if (isSlow && reason == Reason.RUNNABLE) {
-      rush = true;
-      // Two for each carrier, so that one is always ready to take it.
-      for (int i = 0; i < 2 * world.threads(); i++) {
-        batch.add(world.start(() -> Traced.root(world, world.root(random), "batch").run(this::batch)));
-      }
-      TimeUnit.MILLISECONDS.sleep(CRUNCH_MILLIS);
-    }
     Thread request = world.start(() -> {
       Traced span = Traced.root(world, world.root(random), name);
       span.run(() -> {
@@ -122,10 +111,6 @@ final class SlowFor implements Scenario {
       });
     });
     request.join();
-    rush = false;
-    for (Thread thread : batch) {
-      thread.join();
-    }
   }
 
   private void serve(World world, SplittableRandom random, Traced span, boolean isSlow) throws InterruptedException {
@@ -133,9 +118,12 @@ final class SlowFor implements Scenario {
     last = serialize(FIELDS);
     long late = 0;
     for (int i = 0; i < 2; i++) {
-      late += late(() -> TimeUnit.MILLISECONDS.sleep(WAIT_MILLIS));
-      late += late(this::take);
-      late += late(() -> query(TRIP_TENTHS));
+      for (Wait wait : new Wait[] {() -> TimeUnit.MILLISECONDS.sleep(WAIT_MILLIS), this::take, () -> query(TRIP_TENTHS)}) {
+        if (isSlow && reason == Reason.RUNNABLE) {
+          rush(world, random);
+        }
+        late += late(wait);
+      }
     }
     lock.lock();
     lock.unlock();
@@ -271,11 +259,11 @@ final class SlowFor implements Scenario {
     }
   }
 
-  /** Takes the carriers, and gives them to others only now and then: to whoever is ready first, which a yield does not. */
-  private void batch() {
-    while (rush) {
-      crunch();
-      LockSupport.parkNanos(1);
+  /** Two for each carrier take it as soon as the caller leaves its own, and give it to nobody while they crunch. */
+  private void rush(World world, SplittableRandom random) {
+    for (int i = 0; i < 2 * world.threads(); i++) {
+      Burner burner = world.root(random);
+      world.start(() -> Traced.root(world, burner, "batch").run(this::crunch));
     }
   }
 

@@ -54,6 +54,16 @@ pub fn value(value: i128, unit: &str) -> String {
     }
 }
 
+/// A part of values, as a mean is, in their unit.
+pub fn fraction(number: f64, unit: &str) -> String {
+    match unit {
+        "nanoseconds" | "microseconds" | "milliseconds" | "seconds" | "bytes" => {
+            value(number.round() as i128, unit)
+        }
+        _ => significant(number),
+    }
+}
+
 /// Nanoseconds.
 pub fn nanos(nanos: i128) -> String {
     value(nanos, "nanoseconds")

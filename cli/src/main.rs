@@ -7,6 +7,7 @@
 mod args;
 mod bundle;
 mod convert;
+mod diff;
 mod figures;
 mod focus;
 mod gz;
@@ -16,11 +17,14 @@ mod listing;
 mod measure;
 mod merge;
 mod output;
+mod requests;
 mod selection;
 mod spans;
+mod stats;
 mod tags;
 mod text;
 mod top;
+mod why;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -37,6 +41,8 @@ fn main() -> ExitCode {
         Command::Merge(args) => merge::run(args, &mut out),
         Command::Top(args) => top::run(args, &mut out),
         Command::Spans(args) => spans::run(args, &mut out),
+        Command::Diff(args) => diff::run(args, &mut out),
+        Command::Why(args) => why::run(args, &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -34,6 +34,23 @@ impl TagKeys {
         }
     }
 
+    /// The texts that [`read`](Self::read) finds as the local root's id and as its name: what is the same here is so there.
+    pub fn root_and_name(
+        &self,
+        profile: &Profile,
+        sample: &Sample<'_>,
+    ) -> (Option<StringIndex>, Option<StringIndex>) {
+        let text = |keys: &[StringIndex]| {
+            sample
+                .text(keys)
+                .filter(|text| !profile.strings.get(*text).is_empty())
+        };
+        (
+            text(&self.root).or_else(|| text(&self.span)),
+            text(&self.name),
+        )
+    }
+
     pub fn read<'a>(&self, profile: &'a Profile, sample: &Sample<'_>) -> Tags<'a> {
         let text = |keys: &[StringIndex]| {
             sample

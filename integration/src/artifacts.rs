@@ -25,6 +25,20 @@ pub fn agent() -> Result<PathBuf> {
     )
 }
 
+/// The command: `VTPROF_CLI`, else the release build.
+///
+/// # Errors
+/// There is none; the message says how to build it.
+pub fn cli() -> Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| repository().join("target"), PathBuf::from);
+    existing(
+        "VTPROF_CLI",
+        target.join("release/vtprof"),
+        "cargo build --release -p vtprof-cli",
+    )
+}
+
 /// The shim: `VTPROF_SHIM`, else Maven's build.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use clap::builder::TypedValueParser as _;
 use vtprof_profile::kind::Kind;
 
 /// The files.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct FilesArgs {
     /// pprof and span files (gzipped or not), folders of them, or '-' for standard input
     #[arg(required = true, value_name = "FILE")]

@@ -1,18 +1,22 @@
 //! The command line: what several commands share in `input`, else a module a command.
 
 mod convert;
+mod diff;
 mod input;
 mod merge;
 mod spans;
 mod top;
+mod why;
 
 use clap::{Parser, Subcommand};
 
 pub use convert::ConvertArgs;
+pub use diff::{DiffArgs, DiffOrder};
 pub use input::{AnswerArgs, FilesArgs, InputArgs, kinds};
 pub use merge::{KindOrSpans, MergeArgs};
 pub use spans::{SpansArgs, SpansBy};
 pub use top::{TopArgs, TopBy, TopOrder};
+pub use why::WhyArgs;
 
 /// Reads profiles that say for each sample which span ran.
 #[derive(Debug, Parser)]
@@ -43,4 +47,28 @@ pub enum Command {
     /// Several inputs are added up. Sums are the same in each format; labels only pprof and OTLP have, in which the trace
     /// and span of a sample are its link.
     Convert(ConvertArgs),
+    /// What functions cost more on one side than on another, per request, and whether that may be chance
+    /// The sides are GOOD and BAD, a file or a folder each, or the slow and the fast spans of the same files (--slow, --fast).
+    /// A request is a local root span that ended, and not in an error: one that failed is no request, and its samples do not
+    /// count, as a quick failure is no quick answer; --with-errors counts it as any other. Nor do samples of requests whose end
+    /// is in no file count. Samples outside of any request (collector, compilers) count for all, unless --name is given.
+    /// Per second and as shares, all samples count.
+    /// A request with all its samples is one observation, and the spread between requests is what a difference is held
+    /// against; samples outside of requests are counts, tested as such. A row is taken for a difference where no more than one
+    /// in twenty such rows is there by chance (Benjamini-Hochberg). Rows are ordered by what is surely lost times the share of
+    /// it that is new, so what has changed stands before its callers.
+    #[command(
+        override_usage = "vtprof diff [OPTIONS] <GOOD> <BAD>\n       vtprof diff [OPTIONS] <GOOD>... --bad <BAD>...\n       vtprof diff [OPTIONS] --slow <pN|>=DURATION> --fast <pN|<=DURATION> <FILE>..."
+    )]
+    Diff(DiffArgs),
+    /// Why slow spans of an endpoint are slow: CPU, lock, I/O, queue, sleep, no carrier, garbage collection; in which frame
+    /// Takes the slow and the fast spans of an endpoint and splits what the slow ones are longer by into the time that they
+    /// compute and that they wait, by what for, and what no profile has. The part that most is lost in comes first, with the
+    /// deepest frame that has most of it and is no plumbing (the JDK's and the like), and the frame in which it ends. Of locks it
+    /// says who has them meanwhile, of collections who allocates, of threads without a carrier who has the CPUs.
+    /// A span costs what all samples with its local root cost. The spread between spans is what a difference is held against; a
+    /// verdict needs five slow spans or more and an interval of half the difference or less. Where it has none, it says how many
+    /// spans it would take. Spans that ended in an error do not count.
+    #[command(override_usage = "vtprof why [OPTIONS] [ENDPOINT] <FILE>...")]
+    Why(WhyArgs),
 }

@@ -42,6 +42,12 @@ public final class Truth {
       Map.entry("contention", () -> new Contention(false)),
       Map.entry("pinned-contention", () -> new Contention(true)),
       Map.entry("carrier-delays", CarrierDelays::new),
+      Map.entry("slow-for-cpu", () -> new SlowFor(SlowFor.Reason.CPU)),
+      Map.entry("slow-for-lock", () -> new SlowFor(SlowFor.Reason.LOCK)),
+      Map.entry("slow-for-io", () -> new SlowFor(SlowFor.Reason.IO)),
+      Map.entry("slow-for-gc", () -> new SlowFor(SlowFor.Reason.GC)),
+      Map.entry("slow-for-runnable", () -> new SlowFor(SlowFor.Reason.RUNNABLE)),
+      Map.entry("contention", Contention::new),
       Map.entry("lock-owner", LockOwner::new),
       Map.entry("hello", Hello::new)));
 

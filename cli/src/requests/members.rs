@@ -1,0 +1,109 @@
+//! Which samples of a profile are whose.
+
+use std::collections::HashMap;
+
+use vtprof_profile::ids::SpanId;
+use vtprof_profile::model::{Profile, StringIndex};
+
+use super::{Requests, Which};
+use crate::tags::TagKeys;
+
+/// Whose a sample is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Member {
+    /// Of the request with that number: one observation with the others of it.
+    Of(u32),
+    /// Of none, but it counts: an observation of its own.
+    Alone,
+    /// It does not count.
+    Out(Left),
+}
+
+/// Why one does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Left {
+    /// Of a request that ended in an error.
+    Failed,
+    /// Of a request that is in no span file: it had not ended, or a file is missing.
+    Open,
+    /// Of others than were asked for.
+    Other,
+}
+
+/// Tells for each sample of a profile whose it is.
+pub struct Members;
+
+impl Members {
+    /// By requests that ended: those of `which` count, and what belongs to no request, unless a name was asked for.
+    pub fn of_ended(profile: &Profile, requests: &Requests, which: Which<'_>) -> Vec<Member> {
+        each(profile, |root, name| match (root, name) {
+            (Some(root), _) => match root.parse::<SpanId>().ok().and_then(|id| requests.find(id)) {
+                Some((index, request)) if which.takes(request) => Member::Of(index),
+                Some((_, request)) if which.name.is_none_or(|name| name == request.name) => {
+                    Member::Out(Left::Failed)
+                }
+                Some(_) => Member::Out(Left::Other),
+                None if which.name.is_none() || which.name == name => Member::Out(Left::Open),
+                None => Member::Out(Left::Other),
+            },
+            (None, name) if which.name.is_none() || which.name == name => Member::Alone,
+            (None, _) => Member::Out(Left::Other),
+        })
+    }
+
+    /// By the labels alone, ended or not, failed or not: samples with one local root hang together. With a name those of
+    /// that name; spans that ended are known by their final one.
+    pub fn of_labels(profile: &Profile, requests: &Requests, name: Option<&str>) -> Vec<Member> {
+        let mut numbers: HashMap<String, u32> = HashMap::new();
+        each(profile, |root, label| {
+            let id = root.and_then(|root| root.parse::<SpanId>().ok());
+            let ended = id.and_then(|id| requests.find(id));
+            let found = ended.map(|(_, request)| request.name.as_str()).or(label);
+            if name.is_some() && name != found {
+                return Member::Out(Left::Other);
+            }
+            let Some(root) = root else {
+                return Member::Alone;
+            };
+            // One form for ids of any writer.
+            let root = id.map_or_else(|| root.to_owned(), |id| id.to_string());
+            let next = numbers.len() as u32;
+            Member::Of(*numbers.entry(root).or_insert(next))
+        })
+    }
+
+    /// Those of the requests with these numbers, and no others.
+    pub fn of_these(profile: &Profile, requests: &Requests, these: &[u32]) -> Vec<Member> {
+        let mut is_in = vec![false; requests.all().len()];
+        these.iter().for_each(|index| is_in[*index as usize] = true);
+        each(profile, |root, _| {
+            let found = root
+                .and_then(|root| root.parse::<SpanId>().ok())
+                .and_then(|id| requests.find(id));
+            match found {
+                Some((index, _)) if is_in[index as usize] => Member::Of(index),
+                _ => Member::Out(Left::Other),
+            }
+        })
+    }
+}
+
+/// Asks once for each pair of local root and name that occurs.
+fn each(
+    profile: &Profile,
+    mut member: impl FnMut(Option<&str>, Option<&str>) -> Member,
+) -> Vec<Member> {
+    let keys = TagKeys::of(profile);
+    let mut known: HashMap<(Option<StringIndex>, Option<StringIndex>), Member> = HashMap::new();
+    let samples = profile.samples.iter();
+    samples
+        .map(|sample| {
+            *known
+                .entry(keys.root_and_name(profile, &sample))
+                .or_insert_with(|| {
+                    let tags = keys.read(profile, &sample);
+                    member(tags.root, tags.name)
+                })
+        })
+        .collect()
+}

@@ -97,7 +97,7 @@ pub fn read_all(args: &FilesArgs, mut take: impl FnMut(Loaded) -> Result<()>) ->
 }
 
 /// Which process a profile of a moment is of, by the name that the agent gives its file, if it is one.
-fn series(profile: &Profile, name: &str) -> Option<String> {
+pub fn series(profile: &Profile, name: &str) -> Option<String> {
     let kind = Kind::of(profile).filter(|kind| kind.is_of_a_moment())?;
     let before = name.rsplit_once(&format!("-{}-", kind.name()));
     Some(before.map_or(name, |(process, _)| process).to_owned())
@@ -198,28 +198,42 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
-    let list = || -> io::Result<Vec<PathBuf>> {
-        let mut files = Vec::new();
-        for entry in folder.read_dir()? {
-            let path = entry?.path();
-            let name = path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            // A leading dot marks files in the making.
-            if !name.starts_with('.')
-                && ENDINGS.iter().any(|end| name.ends_with(end))
-                && path.is_file()
-            {
-                files.push(path);
-            }
+/// The files of a folder that are read, in order of names.
+///
+/// # Errors
+/// It cannot be listed.
+pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        // A leading dot marks files in the making.
+        if !name.starts_with('.') && ENDINGS.iter().any(|end| name.ends_with(end)) && path.is_file()
+        {
+            files.push(path);
         }
-        files.sort();
-        Ok(files)
-    };
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Reads one file of a folder, of at most `limit` bytes when decompressed; how many it had.
+///
+/// # Errors
+/// It cannot be opened or read.
+pub fn read_one(path: &Path, limit: u64) -> Result<(Loaded, u64)> {
+    let file = File::open(path).map_err(|error| anyhow!("cannot open: {error}"))?;
+    let bytes = gzip::read_bytes(file, limit)?;
+    let size = bytes.len() as u64;
+    Ok((decode(&bytes, &path.display().to_string())?, size))
+}
+
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let name = folder.display();
-    let files = list().map_err(|error| anyhow!("{name}: cannot list: {error}"))?;
+    let files = list(folder).map_err(|error| anyhow!("{name}: cannot list: {error}"))?;
     if files.is_empty() {
         bail!(
             "{name}: no profiles in this folder (looked for *{})",

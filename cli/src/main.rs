@@ -7,6 +7,7 @@
 mod args;
 mod bundle;
 mod figures;
+mod flame;
 mod focus;
 mod input;
 mod json;
@@ -17,6 +18,7 @@ mod spans;
 mod tags;
 mod text;
 mod top;
+mod view;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Top(args) => top::run(args, &mut out),
         Command::Spans(args) => spans::run(args, &mut out),
+        Command::Flame(args) => flame::run(args, &mut out),
+        Command::View(args) => view::run(args, &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

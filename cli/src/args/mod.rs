@@ -1,14 +1,18 @@
 //! The command line: what several commands share in `input`, else a module a command.
 
+mod flame;
 mod input;
 mod spans;
 mod top;
+mod view;
 
 use clap::{Parser, Subcommand};
 
+pub use flame::{FlameArgs, FlameFormat};
 pub use input::{AnswerArgs, FilesArgs, InputArgs};
 pub use spans::{SpansArgs, SpansBy};
 pub use top::{TopArgs, TopBy, TopOrder};
+pub use view::ViewArgs;
 
 /// Reads profiles that say for each sample which span ran.
 #[derive(Debug, Parser)]
@@ -29,4 +33,8 @@ pub enum Command {
     /// at once, and falls short where no thread is in it, where a thread waits for a CPU or in a way that is not seen, and
     /// where files of some of its windows are missing.
     Spans(SpansArgs),
+    /// A flame graph as one HTML page, a picture (SVG) or collapsed stacks; also of the difference of two sets of samples
+    Flame(FlameArgs),
+    /// Endpoints, slow spans and flame graphs of a folder in the browser, on this machine only, as files arrive
+    View(ViewArgs),
 }

@@ -118,7 +118,7 @@ class App {
 
   show(path = null) {
     const { model, state } = this;
-    byId("title").textContent = model.about.title;
+    byId("title").textContent = byId("title").title = model.about.title;
     const measure = model.measures[state.measure];
     this.showMeasures();
     if (measure === undefined) {
@@ -294,7 +294,7 @@ class App {
     const part = (of) => {
       const parts = [value(of.whole, measure.unit)];
       if (measure.counted) parts.push(`${plural(of.wholeSamples, "sample")}${of.wholeSamples > 0 ? ` ${plusMinus(of.wholeSamples)}` : ""}`);
-      if (of.spans > 0) parts.push(of.ended === of.spans ? plural(of.spans, "span") : `${plural(of.spans, "span")}, ${thousands(of.ended)} of them ended`);
+      if (of.spans > 0) parts.push(`${plural(of.spans, "span")}${of.ended === of.spans ? "" : ` (${of.ended === 0 ? "none" : thousands(of.ended)} ended)`}`);
       return parts.join(", ");
     };
     const lines = [`${measure.label}: ${part(tally)}`];

@@ -1,7 +1,7 @@
 // What colour a frame has: by its sort and package, or by how it changed.
 
 /** Sorts of frames, by the numbers of `cli/src/flame/class.rs`. */
-export const CLASSES = ["application", "runtime library", "native", "machine", "broken stack"];
+export const CLASSES = ["application", "runtime library", "native", "virtual machine", "broken stack"];
 export const BROKEN = 4;
 
 // Hues from and to, saturation; packages of a sort differ by hue.

@@ -28,7 +28,7 @@ export class Comparison {
     const change = a - b;
     const relative = b === 0 ? (a === 0 ? 0 : Infinity) : change / b;
     let verdict = change > 0 ? "grew" : change < 0 ? "shrank" : "same";
-    if (this.counted) {
+    if (this.counted && change !== 0) {
       const error = Math.hypot(
         this.error(a, shownSamples, this.shown, this.scales[0]),
         this.error(b, baseSamples, this.base, this.scales[1]),

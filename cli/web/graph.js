@@ -395,6 +395,7 @@ function marked({ verdict, relative }) {
   if (verdict === "same") return "";
   if (relative === Infinity) return "▲ new";
   if (relative === -1) return "▼ gone";
+  if (relative >= 10) return `▲ ×${Math.round(1 + relative)}`;
   const percent = Math.round(Math.abs(relative) * 100);
   return `${relative > 0 ? "▲ +" : "▼ −"}${percent} %`;
 }

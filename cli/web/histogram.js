@@ -21,7 +21,7 @@ export function histogram({ model, spread, chosen, bounds, onRange, onBounds, on
     // The few slow ones are what it is about, so a bar of one is seen.
     const height = count === 0 ? 0 : Math.max(3, (Math.sqrt(count) / Math.sqrt(tallest)) * HEIGHT);
     const sort = bin <= bounds.fast ? "fast" : bin >= bounds.slow ? "slow" : "between";
-    const isOut = chosen.from !== null && (bin < chosen.from || bin > chosen.to);
+    const isOut = (chosen.from !== null && bin < chosen.from) || (chosen.to !== null && bin > chosen.to);
     const x = (bin - first) * width;
     const label = `${from(bin)} to ${from(bin + 1)}: ${plural(count, "span")}`;
     return drawing(

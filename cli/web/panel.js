@@ -47,11 +47,14 @@ export class Panel {
     Object.assign(this, { model, measure, selection });
     const kept = document.activeElement?.dataset?.key;
     const costs = byGroup(model, measure);
+    const scrolled = [this.box.scrollTop, this.box.querySelector(".endpoints")?.scrollTop ?? 0];
     this.box.replaceChildren(
       ...this.endpoints(costs),
       ...(selection.endpoint === null || selection.endpoint === UNTAGGED || selection.side !== 0 ? [] : this.spans(costs)),
       element("section", { class: "find-span" }, this.finder, this.said),
     );
+    this.box.scrollTop = scrolled[0];
+    this.box.querySelector(".endpoints").scrollTop = scrolled[1];
     if (kept) this.box.querySelector(`[data-key="${CSS.escape(kept)}"]`)?.focus();
   }
 
@@ -98,7 +101,7 @@ export class Panel {
       element("h2", {}, "Endpoints"),
       element(
         "ul",
-        { class: "rows" },
+        { class: `rows endpoints${selection.endpoint === null ? "" : " low"}` },
         row("All samples", null, whole, "", "all"),
         ...shown.map((of) => row(model.endpointNames[of.name], of.name, cost.get(of.name) ?? 0, about(of), `e${of.name}`)),
         ...(cost.has(UNTAGGED) ? [row("(no span)", UNTAGGED, cost.get(UNTAGGED), ", background work and what could not be tagged", "none")] : []),
@@ -198,7 +201,7 @@ export class Panel {
       );
     parts.push(
       element("h2", {}, "Spans"),
-      element("div", { class: "order", role: "group", "aria-label": "Order of spans" }, by("slowest", "Slowest"), by("dearest", "Dearest")),
+      element("div", { class: "order", role: "group", "aria-label": "Order of spans" }, by("slowest", "Slowest"), by("costliest", "Costliest")),
       element("ul", { class: "rows" }, ...shown.map(row)),
       ...this.more(all.length - shown.length, "spans"),
     );

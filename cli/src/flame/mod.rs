@@ -22,7 +22,7 @@ use crate::bundle::{Bundle, OfKind};
 use crate::figures::plural;
 use crate::measure::Chooser;
 use crate::spans::roots::Roots;
-use crate::text::note;
+use crate::text::{note, printable, shortened};
 
 use collapsed::Collapsed;
 use condition::Condition;
@@ -223,7 +223,7 @@ fn name(kind: Option<Kind>) -> &'static str {
 
 fn title(args: &FlameArgs) -> String {
     if let Some(title) = &args.title {
-        return title.clone();
+        return printable(&shortened(title));
     }
     let names = |paths: &[std::path::PathBuf]| {
         let shown = paths.iter().take(3).map(|path| {
@@ -240,5 +240,5 @@ fn title(args: &FlameArgs) -> String {
     if !args.base.is_empty() {
         title += &format!(" against {}", names(&args.base));
     }
-    crate::text::printable(&crate::text::shortened(&title))
+    printable(&shortened(&title))
 }

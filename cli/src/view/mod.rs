@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 
 use crate::args::ViewArgs;
-use crate::text::note;
+use crate::text::{note, printable};
 
 use documents::Documents;
 use windows::Windows;
@@ -35,7 +35,7 @@ pub fn run(args: &ViewArgs, out: &mut impl Write) -> Result<()> {
     })?;
     let cannot_list = |error| anyhow!("{folder}: cannot list: {error}");
     let first = windows.refresh().map_err(cannot_list)?;
-    let documents = Arc::new(Documents::new(folder.clone()));
+    let documents = Arc::new(Documents::new(printable(&folder)));
     documents.publish(first.unwrap_or_default());
 
     let publisher = Arc::clone(&documents);
@@ -46,7 +46,7 @@ pub fn run(args: &ViewArgs, out: &mut impl Write) -> Result<()> {
 
     writeln!(out, "http://{}/  (Ctrl-C ends it)", listener.local_addr()?)?;
     out.flush()?;
-    server::serve(listener, &folder, documents)
+    server::serve(listener, &printable(&folder), documents)
 }
 
 fn follow(mut windows: Windows, documents: &Documents) {

@@ -11,7 +11,7 @@ use vtprof_profile::gzip::ReadError;
 use vtprof_profile::model::Profile;
 use vtprof_profile::spans::SpanList;
 
-use crate::figures::plural;
+use crate::figures::{self, plural};
 use crate::input::{self, Loaded};
 use crate::text::note;
 
@@ -71,6 +71,12 @@ pub struct Windows {
     version: u64,
 }
 
+impl Entry {
+    fn is_held(&self) -> bool {
+        matches!(self.state, State::Held(_))
+    }
+}
+
 impl Windows {
     /// Nothing read yet.
     pub fn new(folder: &Path, bound: u64) -> Self {
@@ -108,26 +114,20 @@ impl Windows {
         let mut room = Some(self.bound);
         for (stamp, path) in &files {
             let known = before.remove(path).filter(|entry| entry.stamp == *stamp);
-            changed |= known.is_none();
-            let is_held = known
-                .as_ref()
-                .is_some_and(|entry| matches!(entry.state, State::Held(_)));
-            let Some(mut entry) = known.or_else(|| self.read(path, *stamp, room)) else {
+            let was_held = known.as_ref().map(Entry::is_held);
+            let fits = |bytes: u64| room.is_some_and(|room| bytes <= room);
+            let read = match known {
+                // There is room again: those behind it have gone.
+                Some(entry) if matches!(entry.state, State::LeftOut) && fits(entry.bytes) => None,
+                known => known,
+            };
+            let Some(mut entry) = read.or_else(|| self.read(path, *stamp, room)) else {
                 continue;
             };
-            let fits = room.is_some_and(|room| entry.bytes <= room);
-            entry.state = match entry.state {
-                State::Held(content) if fits => State::Held(content),
-                State::Held(_) => State::LeftOut,
-                // There is room again: those behind it have gone.
-                State::LeftOut if fits => match self.read(path, *stamp, room) {
-                    Some(again) => again.state,
-                    None => continue,
-                },
-                state => state,
-            };
-            let holds = matches!(entry.state, State::Held(_));
-            changed |= holds != is_held;
+            if entry.is_held() && !fits(entry.bytes) {
+                entry.state = State::LeftOut;
+            }
+            changed |= was_held != Some(entry.is_held());
             room = match entry.state {
                 State::Held(_) => room.map(|room| room - entry.bytes),
                 // What is older is not held either, or there would be holes.
@@ -195,10 +195,11 @@ impl Windows {
             }
         }
         let held = plural(snapshot.contents.len() as i128, "file");
+        let size = |bytes: u64| figures::value(i128::from(bytes), "bytes");
         let mut notes = vec![format!(
-            "{held} held, {} MiB of {} MiB",
-            bytes >> 20,
-            self.bound >> 20
+            "{held} held, {} of {}",
+            size(bytes),
+            size(self.bound)
         )];
         if beyond > 0 {
             notes[0] += &format!(

@@ -78,6 +78,7 @@ fn pages_do_in_a_browser_what_they_are_for() {
         .arg("--test-concurrency=1")
         .args(
             [
+                "colours",
                 "graph",
                 "selection",
                 "comparison",

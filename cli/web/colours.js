@@ -34,14 +34,14 @@ export class Colours {
     const [from, to, saturation] = BANDS[sort] ?? BANDS[0];
     const hash = hashOf(packageOf(name));
     const hue = from + (hash % 1000) / 1000 * (to - from);
-    const light = (this.isDark ? 29 : 76) + (hash >>> 10) % 7;
+    const light = (this.isDark ? 23 : 76) + (hash >>> 10) % 7;
     return `hsl(${hue.toFixed(0)} ${this.isDark ? saturation * 0.72 : saturation}% ${light}%)`;
   }
 
   /** The colour of a sort, for the legend. */
   ofClass(sort) {
     const [from, to, saturation] = BANDS[sort];
-    return `hsl(${(from + to) / 2} ${this.isDark ? saturation * 0.72 : saturation}% ${this.isDark ? 32 : 79}%)`;
+    return `hsl(${(from + to) / 2} ${this.isDark ? saturation * 0.72 : saturation}% ${this.isDark ? 27 : 79}%)`;
   }
 
   /** Red grew, blue shrank, the more the stronger; grey is noise. */
@@ -52,7 +52,7 @@ export class Colours {
     const hue = verdict === "grew" ? 4 : 214;
     const step = 0.25 + 0.75 * strength;
     return this.isDark
-      ? `hsl(${hue} ${20 + 45 * step}% ${30 + 6 * step}%)`
+      ? `hsl(${hue} ${20 + 45 * step}% ${28 + 6 * step}%)`
       : `hsl(${hue} ${30 + 55 * step}% ${89 - 20 * step}%)`;
   }
 }

@@ -2,11 +2,13 @@
 
 mod class;
 mod collapsed;
+mod columns;
 pub mod condition;
 pub mod document;
 pub mod groups;
 pub mod page;
 mod stacks;
+mod sums;
 mod svg;
 mod texts;
 

@@ -197,8 +197,8 @@ class App {
 
   showFunctions() {
     if (this.state.tab !== "functions") return;
-    const { model, measure, tally, comparison } = this;
-    this.functions.show({ model, measure, tally, comparison, write: (number) => this.telling.write(number) }, this.matches);
+    const { model, measure, tally, comparison, telling } = this;
+    this.functions.show({ model, measure, tally, comparison, telling }, this.matches);
   }
 
   showNotes() {

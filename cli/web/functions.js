@@ -1,7 +1,7 @@
 // Functions in a table: what the graph shows, for who wants figures or reads no pictures.
 
 import { byId, element } from "./element.js";
-import { percent, plusMinus, signed, thousands, value } from "./figures.js";
+import { percent, plusMinus, thousands, value } from "./figures.js";
 import { byFunction } from "./tally.js";
 
 /** Rows shown at first, and more each time. */
@@ -19,8 +19,8 @@ export class Functions {
   }
 
   /** Shows tallies; `matches` leaves only functions in it, where given. */
-  show({ model, measure, tally, comparison, write }, matches) {
-    Object.assign(this, { model, measure, tally, comparison, write, matches });
+  show({ model, measure, tally, comparison, telling }, matches) {
+    Object.assign(this, { model, measure, tally, comparison, telling, matches });
     this.sums = byFunction(model, tally);
     this.baseSums = comparison === null ? null : byFunction(model, comparison.base);
     this.draw();
@@ -51,15 +51,16 @@ export class Functions {
     const judge = (part) => (i) =>
       comparison.judge(sums[part][i], sums[`${part}Samples`][i], baseSums[part][i], baseSums[`${part}Samples`][i]);
     const [self, total] = [judge("self"), judge("total")];
-    const { write } = this;
+    const write = (number) => this.telling.write(number);
+    const change = (number) => this.telling.change(number);
     return [
       { id: "self", head: "Self", key: (i) => self(i).shown, cell: (i) => write(self(i).shown) },
       { id: "base", head: "Base", key: (i) => self(i).base, cell: (i) => write(self(i).base) },
-      { id: "change", head: "Change", key: (i) => self(i).change, cell: (i) => signed(self(i).change, write) },
+      { id: "change", head: "Change", key: (i) => self(i).change, cell: (i) => change(self(i).change) },
       { id: "verdict", head: "", cell: (i) => WORDS[self(i).verdict] },
       { id: "total", head: "Total", key: (i) => total(i).shown, cell: (i) => write(total(i).shown) },
       { id: "total-base", head: "Base", key: (i) => total(i).base, cell: (i) => write(total(i).base) },
-      { id: "total-change", head: "Change", key: (i) => total(i).change, cell: (i) => signed(total(i).change, write) },
+      { id: "total-change", head: "Change", key: (i) => total(i).change, cell: (i) => change(total(i).change) },
       { id: "total-verdict", head: "", cell: (i) => WORDS[total(i).verdict] },
     ];
   }

@@ -18,6 +18,12 @@ export class Telling {
     return value(number, this.measure.unit);
   }
 
+  /** What it changed by: of shares that is no share. */
+  change(number) {
+    const write = (size) => (this.comparison.mode === "share" ? `${(size * 100).toFixed(1)} points` : value(size, this.measure.unit));
+    return signed(number, write);
+  }
+
   /** Lines about a node. */
   node(node) {
     const { model, tally, comparison } = this;
@@ -51,7 +57,7 @@ export class Telling {
       const judged = comparison.judge(shown[of][node], shown[counts][node], base[of][node], base[counts][node]);
       const write = (number) => this.write(number);
       const by = Number.isFinite(judged.relative) && judged.change !== 0 ? ` (${signed(judged.relative * 100, (n) => `${n.toFixed(0)} %`)})` : "";
-      return `${word} ${write(judged.shown)} against ${write(judged.base)}, ${signed(judged.change, write)}${by}: ${VERDICTS[judged.verdict]}`;
+      return `${word} ${write(judged.shown)} against ${write(judged.base)}, ${this.change(judged.change)}${by}: ${VERDICTS[judged.verdict]}`;
     };
     const lines = [part("total", "total", "totalSamples"), part("self", "self", "selfSamples")];
     if (comparison.counted) {

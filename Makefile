@@ -7,11 +7,13 @@
 # make soak       chaos under the highest rate: MINUTES=3 JDK=25 GC=G1 SEED=… PACE=stress=4000hz KINDS=all|cpu MALLOC=debug|plain
 # make bench-merge  `vtprof merge` beside `go tool pprof`: WINDOWS=1000 ROUNDS=5
 # make fuzz       the parsers under libFuzzer: MINUTES=60
+# make browser-test  the pages of `vtprof flame` and `vtprof view` in Chromium
 # make bench      cost of a context attach and close, and of a signal
 
 SHELL := bash
 .DEFAULT_GOAL := dist
 .PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak bench bench-merge fuzz native prepare prepare-demo prepare-test prepare-matrix clean
+.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak browser-test bench native prepare prepare-demo prepare-test prepare-matrix clean
 
 JDK17 = $(shell . scripts/lib.sh; find_jdk 17 999 javac)
 JDK21 = $(shell . scripts/lib.sh; find_jdk 21 999 javac)
@@ -83,6 +85,9 @@ soak: prepare-test native shim java
 
 stacks: prepare-test native java
 	VTPROF_STACK_SAMPLES=$(or $(VTPROF_STACK_SAMPLES),1000000) cargo test -p vtprof-integration --locked --test stacks -- --nocapture
+
+browser-test:
+	@scripts/browser-test.sh
 
 bench: prepare-test native shim java
 	scripts/bench.sh

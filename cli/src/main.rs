@@ -9,6 +9,7 @@ mod bundle;
 mod convert;
 mod diff;
 mod figures;
+mod flame;
 mod focus;
 mod gz;
 mod input;
@@ -24,6 +25,7 @@ mod stats;
 mod tags;
 mod text;
 mod top;
+mod view;
 mod why;
 
 use std::io::{self, BufWriter, Write};
@@ -43,6 +45,8 @@ fn main() -> ExitCode {
         Command::Spans(args) => spans::run(args, &mut out),
         Command::Diff(args) => diff::run(args, &mut out),
         Command::Why(args) => why::run(args, &mut out),
+        Command::Flame(args) => flame::run(args, &mut out),
+        Command::View(args) => view::run(args, &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

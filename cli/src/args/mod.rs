@@ -2,6 +2,7 @@
 
 mod convert;
 mod diff;
+mod flame;
 mod input;
 mod merge;
 mod spans;
@@ -17,6 +18,9 @@ pub use merge::{KindOrSpans, MergeArgs};
 pub use spans::{SpansArgs, SpansBy};
 pub use top::{TopArgs, TopBy, TopOrder};
 pub use why::WhyArgs;
+mod view;
+pub use flame::{FlameArgs, FlameFormat};
+pub use view::ViewArgs;
 
 /// Reads profiles that say for each sample which span ran.
 #[derive(Debug, Parser)]
@@ -71,4 +75,8 @@ pub enum Command {
     /// spans it would take. Spans that ended in an error do not count.
     #[command(override_usage = "vtprof why [OPTIONS] [ENDPOINT] <FILE>...")]
     Why(WhyArgs),
+    /// A flame graph as one HTML page, a picture (SVG) or collapsed stacks; also of the difference of two sets of samples
+    Flame(FlameArgs),
+    /// Endpoints, slow spans and flame graphs of a folder in the browser, on this machine only, as files arrive
+    View(ViewArgs),
 }

@@ -6,6 +6,7 @@ mod sources;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use vtprof_profile::formats::{self, Document, Format, Hint};
@@ -19,7 +20,7 @@ use vtprof_profile::spans::{self, LOCAL_ROOT_ATTRIBUTE, SpanList};
 use crate::args::FilesArgs;
 use crate::text::note;
 use sources::Source;
-pub use sources::is_read_from_folder;
+pub use sources::{is_read_from_folder, list};
 
 /// What the agent writes into the name of its span files.
 const SPANS_IN_NAME: &str = "-spans-";
@@ -59,25 +60,45 @@ enum Outcome<S> {
 /// # Errors
 /// The first file that cannot be read or that `take` refuses, with its name.
 pub fn read_all(args: &FilesArgs, mut take: impl FnMut(Loaded) -> Result<()>) -> Result<()> {
-    // Most of a trace file is attributes.
-    let trim = |traces: &mut TracesData| {
-        let resources = traces.resource_spans.iter_mut();
-        for scope in resources.flat_map(|resource| &mut resource.scope_spans) {
-            for span in &mut scope.spans {
-                let attributes = &mut span.attributes;
-                attributes.retain(|attribute| attribute.key == LOCAL_ROOT_ATTRIBUTE);
-                attributes.shrink_to_fit();
-            }
-        }
-    };
-    let turn = |traces: TracesData| Loaded::Spans {
-        list: spans::traces_to_spans(&traces),
-        left_out: spans::left_out(&traces),
-    };
     read_items(args, &Hint::default(), (trim, turn), |item| match item {
         Item::Profile(profile) => take(Loaded::Profile(profile)),
         Item::Spans(spans) => take(spans),
     })
+}
+
+/// Reads one file, of at most `limit` bytes when decompressed; how many it had.
+///
+/// # Errors
+/// It cannot be opened or read.
+pub fn read_one(path: &Path, limit: u64) -> Result<(Vec<Loaded>, u64)> {
+    let file = File::open(path).context("cannot open")?;
+    let bytes = gzip::read_bytes(file, limit)?;
+    let name = path.display().to_string();
+    let items = items(&bytes, &name, &Hint::default(), &(trim, turn))?;
+    let loaded = items.into_iter().map(|item| match item {
+        Item::Profile(profile) => Loaded::Profile(profile),
+        Item::Spans(spans) => spans,
+    });
+    Ok((loaded.collect(), bytes.len() as u64))
+}
+
+/// Leaves away what is not needed of spans: most of a trace file is attributes.
+fn trim(traces: &mut TracesData) {
+    let resources = traces.resource_spans.iter_mut();
+    for scope in resources.flat_map(|resource| &mut resource.scope_spans) {
+        for span in &mut scope.spans {
+            let attributes = &mut span.attributes;
+            attributes.retain(|attribute| attribute.key == LOCAL_ROOT_ATTRIBUTE);
+            attributes.shrink_to_fit();
+        }
+    }
+}
+
+fn turn(traces: TracesData) -> Loaded {
+    Loaded::Spans {
+        list: spans::traces_to_spans(&traces),
+        left_out: spans::left_out(&traces),
+    }
 }
 
 /// As [`read_all`], with spans as they are in the file. `hint` is what is known of all files.
@@ -152,7 +173,7 @@ fn read_items<S: Send>(
 }
 
 /// Which process a profile of a moment is of, by the name that the agent gives its file, if it is one.
-fn series(profile: &Profile, name: &str) -> Option<String> {
+pub fn series(profile: &Profile, name: &str) -> Option<String> {
     let kind = Kind::of(profile).filter(|kind| kind.is_of_a_moment())?;
     let before = name.rsplit_once(&format!("-{}-", kind.name()));
     Some(before.map_or(name, |(process, _)| process).to_owned())
@@ -175,7 +196,7 @@ fn read_source<S>(
     source: &Source,
     args: &FilesArgs,
     hint: &Hint,
-    (trim, turn): &(impl Fn(&mut TracesData), impl Fn(TracesData) -> S),
+    spans: &(impl Fn(&mut TracesData), impl Fn(TracesData) -> S),
 ) -> Result<Outcome<S>> {
     let bytes = match source {
         Source::Stdin => read(io::stdin().lock(), args)?,
@@ -189,13 +210,22 @@ fn read_source<S>(
             Err(error) => return Err(anyhow!("cannot open: {error}")),
         },
     };
-    let name = source.name();
+    items(&bytes, &source.name(), hint, spans).map(Outcome::Items)
+}
+
+/// What is in the bytes of a file.
+fn items<S>(
+    bytes: &[u8],
+    name: &str,
+    hint: &Hint,
+    (trim, turn): &(impl Fn(&mut TracesData), impl Fn(TracesData) -> S),
+) -> Result<Vec<Item<S>>> {
     // A list of no spans has no byte, and nothing tells it but its name.
     if bytes.is_empty() && name.contains(SPANS_IN_NAME) {
         let none = Item::Spans(turn(TracesData::default()));
-        return Ok(Outcome::Items(vec![none]));
+        return Ok(vec![none]);
     }
-    let of_name = Format::of_file(&name).map(|(format, _)| format);
+    let of_name = Format::of_file(name).map(|(format, _)| format);
     let of_name = of_name.filter(|format| *format == Format::Collapsed);
     let hint = Hint {
         format: hint.format.or(of_name),
@@ -203,7 +233,7 @@ fn read_source<S>(
     };
     let mut items = Vec::new();
     let mut gathered: Option<Gathered> = None;
-    formats::read(&bytes, &hint, |document| match document {
+    formats::read(bytes, &hint, |document| match document {
         Document::Profile(profile) => items.push(Item::Profile(profile)),
         Document::Traces(mut traces) => {
             trim(&mut traces);
@@ -213,7 +243,7 @@ fn read_source<S>(
     if let Some(gathered) = gathered {
         items.push(Item::Spans(turn(gathered.finish())));
     }
-    Ok(Outcome::Items(items))
+    Ok(items)
 }
 
 /// A file without a byte is no list of no spans: a crash of the machine has left it.

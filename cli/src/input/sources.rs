@@ -74,24 +74,29 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
-    let list = || -> io::Result<Vec<PathBuf>> {
-        let mut files = Vec::new();
-        for entry in folder.read_dir()? {
-            let path = entry?.path();
-            let name = path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            if is_read_from_folder(&name) && path.is_file() {
-                files.push(path);
-            }
+/// The files of a folder that are read, in order of names.
+///
+/// # Errors
+/// It cannot be listed.
+pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        if is_read_from_folder(&name) && path.is_file() {
+            files.push(path);
         }
-        files.sort();
-        Ok(files)
-    };
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let name = folder.display();
-    let files = list().map_err(|error| anyhow!("{name}: cannot list: {error}"))?;
+    let files = list(folder).map_err(|error| anyhow!("{name}: cannot list: {error}"))?;
     if files.is_empty() {
         bail!(
             "{name}: no profiles in this folder (looked for *{})",

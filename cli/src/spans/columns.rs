@@ -19,6 +19,13 @@ const PARTS: [Kind; 2] = [Kind::Cpu, Kind::Blocked];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ColumnId(usize);
 
+impl ColumnId {
+    /// The column of that number, from 0.
+    pub fn nth(number: usize) -> Self {
+        ColumnId(number)
+    }
+}
+
 /// One measure.
 #[derive(Debug)]
 pub struct Column {

@@ -6,7 +6,7 @@ use super::columns::{ColumnId, Costs};
 use super::roots::Roots;
 
 /// The row of local root spans whose name no file tells.
-const NO_NAME: &str = "(no name)";
+pub const NO_NAME: &str = "(no name)";
 
 /// All local root spans of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]

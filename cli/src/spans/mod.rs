@@ -1,10 +1,10 @@
 //! `vtprof spans`: what local root spans cost, one by one and by endpoint.
 
-mod columns;
-mod endpoints;
+pub mod columns;
+pub mod endpoints;
 mod json;
 mod print;
-mod roots;
+pub mod roots;
 
 use std::io::Write;
 

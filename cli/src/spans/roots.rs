@@ -103,8 +103,7 @@ impl Roots {
             root.costs = Costs::default();
             root.ended.is_some()
         });
-        let ids = self.roots.iter().map(|root| root.id.clone());
-        self.index = ids.zip(0..).collect();
+        self.index_anew();
     }
 
     fn add_sample(&mut self, tags: &Tags<'_>, cost: Cost<'_>, time: i64) {
@@ -149,12 +148,7 @@ impl Roots {
     }
 
     fn root(&mut self, id: &str) -> &mut Root {
-        // One form for ids of any writer, or the samples and the span would not meet.
-        let known = self.index.get(id).copied().or_else(|| {
-            let normal = id.parse::<SpanId>().ok()?.to_string();
-            self.index.get(&normal).copied()
-        });
-        let index = known.unwrap_or_else(|| {
+        let index = self.find(id).unwrap_or_else(|| {
             let id = id
                 .parse::<SpanId>()
                 .map_or_else(|_| id.to_owned(), |id| id.to_string());
@@ -172,7 +166,37 @@ impl Roots {
         &mut self.roots[index]
     }
 
-    /// All roots, in no order.
+    /// Leaves out spans that are not wanted.
+    pub fn retain(&mut self, keep: impl FnMut(&Root) -> bool) {
+        self.roots.retain(keep);
+        self.index_anew();
+    }
+
+    fn index_anew(&mut self) {
+        let ids = self.roots.iter().map(|root| root.id.clone());
+        self.index = ids.zip(0..).collect();
+    }
+
+    /// The span of that id, in whatever form a file has it.
+    pub fn find(&self, id: &str) -> Option<usize> {
+        // One form for ids of any writer, or the samples and the span would not meet.
+        self.index.get(id).copied().or_else(|| {
+            let normal = id.parse::<SpanId>().ok()?.to_string();
+            self.index.get(&normal).copied()
+        })
+    }
+
+    /// The root at a place that [`find`](Self::find) told.
+    pub fn get(&self, place: usize) -> Option<&Root> {
+        self.roots.get(place)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.roots.len()
+    }
+
+    /// All roots, in the order that [`find`](Self::find) tells.
     pub fn iter(&self) -> impl Iterator<Item = &Root> {
         self.roots.iter()
     }

@@ -3,6 +3,8 @@
 // Each test file is a crate of its own and uses its part of this.
 #![allow(dead_code)]
 
+pub mod service;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;

@@ -1,0 +1,58 @@
+//! Which samples are on a side of a document.
+
+use std::collections::HashSet;
+
+use vtprof_profile::ids::SpanId;
+
+use crate::focus::Focus;
+use crate::spans::roots::Root;
+use crate::tags::Tags;
+
+/// All that is asked of a sample; nothing takes all.
+#[derive(Debug, Clone, Default)]
+pub struct Condition {
+    /// All must hold.
+    pub focus: Vec<Focus>,
+    /// One of these, where there are some.
+    pub roots: Vec<SpanId>,
+}
+
+impl Condition {
+    /// Whether it takes all.
+    pub fn is_empty(&self) -> bool {
+        self.focus.is_empty() && self.roots.is_empty()
+    }
+
+    /// Whether a sample counts. Its name is the final one where that is known: a window may have closed before.
+    pub fn takes(&self, tags: &Tags<'_>, root: Option<&Root>) -> bool {
+        let name = root.and_then(|root| root.name.as_deref()).or(tags.name);
+        let tags = Tags { name, ..*tags };
+        let named = |id: &SpanId| {
+            let root = tags.root.and_then(|root| root.parse::<SpanId>().ok());
+            root == Some(*id)
+        };
+        self.focus.iter().all(|focus| focus.matches(&tags))
+            && (self.roots.is_empty() || self.roots.iter().any(named))
+    }
+
+    /// Whether a local root span counts that has no sample.
+    pub fn takes_root(&self, root: &Root) -> bool {
+        let tags = Tags {
+            trace: root.trace.as_deref(),
+            span: Some(&root.id),
+            root: Some(&root.id),
+            name: root.name.as_deref(),
+        };
+        self.takes(&tags, None)
+    }
+
+    /// Spans that are named one by one.
+    pub fn named(&self) -> HashSet<String> {
+        let of_focus = self.focus.iter().filter_map(|focus| match focus {
+            Focus::Root(id) => Some(id.to_string()),
+            _ => None,
+        });
+        let roots = self.roots.iter().map(SpanId::to_string);
+        of_focus.chain(roots).collect()
+    }
+}

@@ -6,12 +6,15 @@
 
 mod args;
 mod bundle;
+mod cost;
+mod csv;
 mod figures;
 mod focus;
 mod input;
 mod json;
 mod listing;
 mod measure;
+mod package;
 mod selection;
 mod spans;
 mod tags;

@@ -1,12 +1,14 @@
 //! The command line: what several commands share in `input`, else a module a command.
 
 mod input;
+mod moment;
 mod spans;
 mod top;
 
 use clap::{Parser, Subcommand};
 
 pub use input::{AnswerArgs, FilesArgs, InputArgs};
+pub use moment::Moment;
 pub use spans::{SpansArgs, SpansBy};
 pub use top::{TopArgs, TopBy, TopOrder};
 

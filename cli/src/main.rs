@@ -1,10 +1,11 @@
 //! `vtprof`: reads span-tagged profiles in the terminal.
 //!
-//! One module a question (`top`, `spans`), on shared ones for reading files, choosing a kind and
+//! One module a question (`top`, `spans`, …), on shared ones for reading files, choosing a kind and
 //! a sample type, and printing. Nothing here knows how a profile is encoded: that is `vtprof-profile`.
 #![forbid(unsafe_code)]
 
 mod args;
+mod attach;
 mod bundle;
 mod cost;
 mod csv;
@@ -15,6 +16,7 @@ mod json;
 mod listing;
 mod measure;
 mod package;
+mod run;
 mod selection;
 mod spans;
 mod tags;
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Top(args) => top::run(args, &mut out),
         Command::Spans(args) => spans::run(args, &mut out),
+        Command::Attach(args) => attach::run(args, &mut out),
+        Command::Run(args) => run::run(args),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -25,6 +25,20 @@ pub fn agent() -> Result<PathBuf> {
     )
 }
 
+/// The command line tool: `VTPROF_TOOL`, else the release build.
+///
+/// # Errors
+/// There is none; the message says how to build it.
+pub fn tool() -> Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| repository().join("target"), PathBuf::from);
+    existing(
+        "VTPROF_TOOL",
+        target.join("release/vtprof"),
+        "cargo build --release",
+    )
+}
+
 /// The shim: `VTPROF_SHIM`, else Maven's build.
 ///
 /// # Errors

@@ -1,14 +1,18 @@
 //! The command line: what several commands share in `input`, else a module a command.
 
+mod attach;
 mod input;
 mod moment;
+mod run;
 mod spans;
 mod top;
 
 use clap::{Parser, Subcommand};
 
+pub use attach::{AgentArgs, AttachArgs, Control, Length};
 pub use input::{AnswerArgs, FilesArgs, InputArgs};
 pub use moment::Moment;
+pub use run::RunArgs;
 pub use spans::{SpansArgs, SpansBy};
 pub use top::{TopArgs, TopBy, TopOrder};
 
@@ -31,4 +35,14 @@ pub enum Command {
     /// at once, and falls short where no thread is in it, where a thread waits for a CPU or in a way that is not seen, and
     /// where files of some of its windows are missing.
     Spans(SpansArgs),
+    /// Load the agent into a JVM that runs, and record
+    ///
+    /// Tags need vtprof-otel.jar in the JVM from its start; spans older than the agent stay untagged. With --for the agent
+    /// stops after that time, and on Ctrl-C: its last files are written, and no timer is left.
+    Attach(AttachArgs),
+    /// Start a JVM with the agent in it
+    ///
+    /// This program becomes that JVM: signals, output and exit status are its own. A command other than java, such as a
+    /// script, gets the agent in JAVA_TOOL_OPTIONS, which every JVM that it starts reads and names in a line.
+    Run(RunArgs),
 }

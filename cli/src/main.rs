@@ -7,6 +7,7 @@
 mod args;
 mod attach;
 mod bundle;
+mod check;
 mod cost;
 mod csv;
 mod figures;
@@ -33,19 +34,29 @@ use args::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = BufWriter::new(io::stdout().lock());
+    let mut status = ExitCode::SUCCESS;
     let done = match &cli.command {
         Command::Top(args) => top::run(args, &mut out),
         Command::Spans(args) => spans::run(args, &mut out),
+        Command::Check(args) => check::run(args, &mut out).map(|verdict| {
+            if verdict == check::Verdict::Wrong {
+                status = ExitCode::FAILURE;
+            }
+        }),
         Command::Attach(args) => attach::run(args, &mut out),
         Command::Run(args) => run::run(args),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => status,
         // The reader of a pipe has seen enough, e.g. `vtprof top … | head`.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => status,
         Err(error) => {
             text::note(&format!("error: {error:#}"));
-            ExitCode::FAILURE
+            match cli.command {
+                // 1 is an answer there.
+                Command::Check(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

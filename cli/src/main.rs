@@ -15,6 +15,7 @@ mod focus;
 mod input;
 mod json;
 mod listing;
+mod manual;
 mod measure;
 mod package;
 mod run;
@@ -45,6 +46,8 @@ fn main() -> ExitCode {
         }),
         Command::Attach(args) => attach::run(args, &mut out),
         Command::Run(args) => run::run(args),
+        Command::Completions { shell } => manual::completions(*shell, &mut out),
+        Command::Man => manual::man(&mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => status,

@@ -54,4 +54,12 @@ pub enum Command {
     /// This program becomes that JVM: signals, output and exit status are its own. A command other than java, such as a
     /// script, gets the agent in JAVA_TOOL_OPTIONS, which every JVM that it starts reads and names in a line.
     Run(RunArgs),
+    /// Print the completions for a shell
+    Completions {
+        /// Which shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, with all commands
+    Man,
 }

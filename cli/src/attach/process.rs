@@ -165,12 +165,11 @@ impl Process {
         let words = words.map(|word| String::from_utf8_lossy(word).into_owned());
         let more = in_environment.split_whitespace();
         let more = more.map(|word| word.trim_matches(['\'', '"']).to_owned());
-        let of_it = words.chain(more).find_map(|word| {
+        words.chain(more).find_map(|word| {
             let agent = word.strip_prefix("-agentpath:")?;
             let (path, options) = agent.split_once('=').unwrap_or((agent, ""));
             path.ends_with(library).then(|| options.to_owned())
-        });
-        of_it
+        })
     }
 
     /// Whether it still runs.

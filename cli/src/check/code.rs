@@ -165,7 +165,7 @@ mod tests {
                 code.add(&profile, &sample, endpoint, *count as f64);
             }
         }
-        let mut own: Vec<_> = code.own(|endpoint| Some(endpoint)).into_iter().collect();
+        let mut own: Vec<_> = code.own(Some).into_iter().collect();
         own.sort_unstable();
         own
     }

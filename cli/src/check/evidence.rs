@@ -13,7 +13,7 @@
 pub struct Account {
     /// Samples, in units of the grain: never more than there are.
     pub samples: f64,
-    /// Blocked time by what a sample stands for at the most, ns.
+    /// Blocked time by what a sample stands for at the most, ns; 0 where each stands for itself.
     pub blocked: Vec<(f64, f64)>,
     /// The most CPU and blocked time together, ns.
     pub budget: f64,
@@ -21,20 +21,34 @@ pub struct Account {
 
 /// How many times more samples than possible there may be.
 const FACTORS: [f64; 9] = [1.1, 1.3, 1.7, 2.5, 4.0, 8.0, 20.0, 60.0, 200.0];
+/// Of more samples a ns than that, blocked time is left out: a wait too many or too few would weigh too much.
+const HIGHEST_RATE: f64 = 0.3e-6;
 /// Which share of the spans has too many.
 const SHARES: [f64; 6] = [1.0, 0.3, 0.1, 0.03, 0.01, 0.001];
-/// Up to which part of all, from the shortest, spans are looked at: short ones show most.
-const PARTS: [f64; 3] = [0.2, 0.5, 1.0];
+/// Which part of all is looked at, from those on that have the least room for CPU time: they show most.
+const PARTS: [f64; 5] = [0.03, 0.1, 0.2, 0.5, 1.0];
 
 impl Account {
+    /// What waits leave of the budget, ns. Only those count that are exact: what is chosen by chance would be chosen to please.
+    fn room(&self) -> f64 {
+        let exact = self.blocked.iter().filter(|(grain, _)| *grain == 0.0);
+        self.budget - exact.map(|(_, nanos)| nanos).sum::<f64>()
+    }
+
     /// The logarithm of the e-value for a factor.
     fn log_value(&self, factor: f64, grain: f64) -> f64 {
         let rate = (factor - 1.0) / grain;
-        let blocked: f64 = self
-            .blocked
-            .iter()
-            .map(|(grain, nanos)| nanos / grain * (rate * grain).ln_1p())
-            .sum();
+        // Short waits are in the blocked profile by chance. What is left out speaks for nothing.
+        let blocked: f64 = if rate > HIGHEST_RATE {
+            0.0
+        } else {
+            let all = self.blocked.iter();
+            all.map(|(grain, nanos)| match *grain {
+                0.0 => nanos * rate,
+                grain => nanos / grain * (rate * grain).ln_1p(),
+            })
+            .sum()
+        };
         self.samples * factor.ln() + blocked - rate * self.budget
     }
 
@@ -51,15 +65,18 @@ pub fn log_odds(accounts: &[Account], grain: f64) -> f64 {
     if accounts.is_empty() {
         return 0.0;
     }
-    let mut by_budget: Vec<&Account> = accounts.iter().collect();
-    by_budget.sort_by(|a, b| a.budget.total_cmp(&b.budget));
-    let ends = PARTS.map(|part| ((by_budget.len() as f64 * part).ceil() as usize).max(1));
+    let mut by_room: Vec<(f64, &Account)> = accounts
+        .iter()
+        .map(|account| (account.room(), account))
+        .collect();
+    by_room.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ends = PARTS.map(|part| ((by_room.len() as f64 * part).ceil() as usize).max(1));
     let few = 1.0 / accounts.len() as f64;
     let shares: Vec<f64> = SHARES.iter().copied().chain([few]).collect();
     let mut values = Vec::with_capacity(FACTORS.len() * shares.len() * PARTS.len());
     for factor in FACTORS {
         let mut products = vec![0.0; shares.len()];
-        for (index, account) in by_budget.iter().enumerate() {
+        for (index, (_, account)) in by_room.iter().enumerate() {
             let value = account.log_value(factor, grain);
             for (product, share) in products.iter_mut().zip(&shares) {
                 *product += mixed(value, *share);
@@ -120,8 +137,8 @@ mod tests {
         // A long one may have 10 % too many by chance, but not 100 times.
         assert!(account(110.0, 1000.0).log_odds(GRAIN) < ALARM);
         assert!(log_odds(&vec![account(110.0, 1000.0); 100], GRAIN) > ALARM);
-        // The sum tells more than each: 200 spans of 3 ms with a sample in every other one.
-        let many: Vec<_> = (0..200).map(|i| account(f64::from(i % 2), 3.0)).collect();
+        // The sum tells more than each: 400 spans of 3 ms with a sample in every other one.
+        let many: Vec<_> = (0..400).map(|i| account(f64::from(i % 2), 3.0)).collect();
         assert!(log_odds(&many, GRAIN) > ALARM);
         assert!(log_odds(&many[..10], GRAIN) < ALARM);
     }
@@ -138,12 +155,16 @@ mod tests {
     fn blocked_and_cpu_time_fill_no_more_than_the_duration() {
         let with = |samples, blocked| Account {
             samples,
-            blocked: vec![(20e6, blocked * 1e6)],
+            blocked: vec![(0.0, blocked * 1e6)],
             budget: 1000e6,
         };
-        // Waits that were timed are exact: 900 ms of them leave room for 10 samples.
+        // 900 ms of waiting leave room for 10 samples.
         assert!(log_odds(&vec![with(10.0, 900.0); 50], GRAIN) < 0.0);
-        assert!(log_odds(&vec![with(40.0, 900.0); 50], GRAIN) > ALARM);
+        assert!(log_odds(&vec![with(20.0, 900.0); 50], GRAIN) > ALARM);
+        // What was looked at now and then may be wrong by some looks.
+        let mut seen = with(20.0, 900.0);
+        seen.blocked[0].0 = 40e6;
+        assert!(log_odds(&vec![seen; 50], GRAIN) < 0.0);
     }
 
     /// Spans that did nothing but compute, the worst there is, sampled by a clock or by chance.

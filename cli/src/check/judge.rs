@@ -7,15 +7,18 @@ use vtprof_profile::ids::SpanId;
 
 use super::chance::Chance;
 use super::evidence::{self, Account, log_sum};
-use super::ledger::{Charge, Ledger, Level, WindowId};
+use super::ledger::{Charge, EXACT, Ledger, Level, WindowId};
 use super::lives::{Life, Lives};
 
 /// Odds from which on tags are wrong, as a logarithm: one right file in so many looks like that at the most.
 const ALARM_AT: f64 = 2_000.0;
 /// Odds at which one span alone is worth a word.
 const UNLIKELY_AT: f64 = 1_000.0;
-/// What durations may be off by, and CPU clocks: a share of them, and ns.
-const TOLERANCE: (f64, f64) = (0.05, 50_000.0);
+/// What CPU clocks may be off by against durations.
+const TOLERANCE: f64 = 0.05;
+/// What a duration itself may be off by, ns; and where short waits are drawn by chance.
+const OFF: f64 = 50_000.0;
+const OFF_WITH_WAITS: f64 = 300_000.0;
 /// What the clocks of windows and spans may be apart, ns: some files have whole seconds.
 const SLACK: f64 = 2e9;
 /// Samples of spans that were not open are no accident from so many on, in so many windows: a clock that is set once makes
@@ -25,7 +28,15 @@ const OUTSIDE: (f64, usize) = (5.0, 3);
 const OFTEN: f64 = 0.05;
 /// Odds of an endpoint from which on its code is looked at.
 const DOUBTFUL_AT: f64 = 20.0;
-/// Most samples that are dealt to see whether wrong tags would show.
+/// Threads that spans are thought to start on, where tags by thread are made up: the fewer, the less shows.
+const SLOTS: usize = 2;
+/// What becomes of samples then, as simulated requests on carriers have it (`cli/tests/support/carriers.rs`): most still meet
+/// their own span, on the thread that it started on, and some meet none, where another has ended on that thread.
+const OWN: f64 = 0.45;
+const NOBODYS: f64 = 0.25;
+/// How often that is done; the least counts.
+const DEALS: u64 = 3;
+/// Most samples that are so made up.
 const MOST_DEALT: usize = 200_000;
 
 /// What is said of one span.
@@ -62,9 +73,9 @@ pub struct Row<'a> {
 pub enum Verdict {
     /// Tags cannot be right.
     Wrong,
-    /// Nothing against them, and tags given by chance would have been seen.
+    /// Nothing against them, and tags by the thread that a span started on would have been seen.
     Consistent,
-    /// Nothing against them, but nor would there be if they were given by chance.
+    /// Nothing against them, but nor might there be if they were those of the thread.
     CannotTell,
 }
 
@@ -84,8 +95,8 @@ pub struct Judgement<'a> {
     pub several_threads: usize,
     /// Spans with samples that no span file has.
     pub unknown: usize,
-    /// What the odds would be if tags were given by chance.
-    pub log_odds_by_chance: f64,
+    /// What the odds would be if tags were kept by the thread that a span starts on.
+    pub log_odds_by_thread: f64,
 }
 
 /// One level of tags with what its spans were.
@@ -121,9 +132,9 @@ pub fn judge<'a>(
         judged: 0,
         several_threads: 0,
         unknown: 0,
-        log_odds_by_chance: 0.0,
+        log_odds_by_thread: 0.0,
     };
-    let (mut odds, mut by_chance) = (Vec::new(), Vec::new());
+    let (mut odds, mut by_thread) = (Vec::new(), Vec::new());
     for side in &sides {
         // In an order that is the same in each run.
         let mut spans: Vec<_> = side
@@ -140,15 +151,19 @@ pub fn judge<'a>(
             .map(|(span, life)| account(life, side.charges.get(*span).copied(), grain))
             .collect();
         odds.push(evidence::log_odds(&accounts, grain));
-        let lives: Vec<&Life> = spans.iter().map(|(_, life)| **life).collect();
-        let dealt = deal(ledger, side, &lives, &accounts, grain);
-        by_chance.push(evidence::log_odds(&dealt, grain));
+        let ids: Vec<SpanId> = spans.iter().map(|(span, _)| **span).collect();
+        // What shows by luck does not count.
+        let dealt = (0..DEALS).map(|seed| {
+            let dealt = deal(ledger, side, &ids, &accounts, &mut Chance::new(seed));
+            evidence::log_odds(&dealt, grain)
+        });
+        by_thread.push(dealt.fold(f64::INFINITY, f64::min));
         judgement.judged = judgement.judged.max(accounts.len());
     }
     // An average of e-values is one.
     let average = |values: &[f64]| log_sum(values) - (values.len().max(1) as f64).ln();
     judgement.log_odds = average(&odds);
-    judgement.log_odds_by_chance = average(&by_chance);
+    judgement.log_odds_by_thread = average(&by_thread);
 
     // What is open is told by spans themselves where samples have them: below a root that has ended one may go on.
     if let Some(side) = sides.first() {
@@ -166,7 +181,7 @@ pub fn judge<'a>(
     let is_outside = samples >= OUTSIDE.0 && windows >= OUTSIDE.1;
     judgement.verdict = if judgement.log_odds >= ALARM_AT.ln() || is_outside {
         Verdict::Wrong
-    } else if judgement.log_odds_by_chance >= ALARM_AT.ln() {
+    } else if judgement.log_odds_by_thread >= ALARM_AT.ln() {
         Verdict::Consistent
     } else {
         Verdict::CannotTell
@@ -292,6 +307,14 @@ fn units(nanos: f64, samples: f64, grain: f64) -> f64 {
 }
 
 fn account(life: &Life, charge: Option<&Charge>, grain: f64) -> Account {
+    let blocked = charge.map_or_else(Vec::new, |charge| charge.blocked.clone());
+    let timed = blocked.iter().filter(|(grain, _)| *grain == EXACT);
+    let timed: f64 = timed.map(|(_, nanos)| nanos).sum();
+    let off = if blocked.is_empty() {
+        OFF
+    } else {
+        OFF_WITH_WAITS
+    };
     Account {
         samples: charge.map_or(0.0, |charge| {
             let windows = charge.windows.iter();
@@ -299,8 +322,8 @@ fn account(life: &Life, charge: Option<&Charge>, grain: f64) -> Account {
                 .map(|(_, nanos, samples)| units(*nanos, *samples, grain))
                 .sum()
         }),
-        blocked: charge.map_or_else(Vec::new, |charge| charge.blocked.clone()),
-        budget: life.open * (1.0 + TOLERANCE.0) + TOLERANCE.1,
+        budget: life.open + TOLERANCE * (life.open - timed).max(0.0) + off,
+        blocked,
     }
 }
 
@@ -359,7 +382,7 @@ fn rows<'a>(
             .iter()
             .filter(|(window, _, _)| is_outside(ledger, life, *window))
             .map(|(_, _, samples)| samples)
-            .sum();
+            .fold(0.0, |sum, samples| sum + samples);
         let judged = is_judged(life, Some(charge));
         let log_odds = if judged {
             account(life, Some(charge), grain).log_odds(grain)
@@ -390,47 +413,65 @@ fn rows<'a>(
     judgement.unknown = judgement.unknown.max(unknown);
 }
 
-/// The accounts if each sample were given to a span that was open in its window, by chance.
+/// The accounts if samples were charged as from a slot of the thread that a span starts on: those that do not meet their own
+/// are charged to one of the spans that started last before, whether that has ended or not. Times are made up within the span
+/// that has the sample.
 fn deal(
     ledger: &Ledger,
     side: &Side<'_>,
-    lives: &[&Life],
+    spans: &[SpanId],
     accounts: &[Account],
-    grain: f64,
+    chance: &mut Chance,
 ) -> Vec<Account> {
-    let mut of_window: Vec<f64> = vec![0.0; ledger.windows.len()];
-    let mut number: HashMap<WindowId, usize> = HashMap::new();
-    for charge in side.charges.values() {
-        for (window, nanos, samples) in &charge.windows {
-            let next = number.len();
-            let index = *number.entry(*window).or_insert(next);
-            of_window[index] += units(*nanos, *samples, grain);
-        }
-    }
+    let grain = ledger.grain;
+    let place: HashMap<SpanId, usize> = spans
+        .iter()
+        .enumerate()
+        .map(|(at, span)| (*span, at))
+        .collect();
     let mut dealt = accounts.to_vec();
     for account in &mut dealt {
         account.samples = 0.0;
     }
-    let mut windows: Vec<_> = number.into_iter().collect();
-    windows.sort();
-    let mut chance = Chance::new(1);
+    let mut starts: Vec<(f64, SpanId)> = side
+        .lives
+        .iter()
+        .map(|(span, life)| (life.start, *span))
+        .collect();
+    starts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut charged: Vec<_> = side.charges.iter().collect();
+    charged.sort_by_key(|(span, _)| **span);
     let mut left = MOST_DEALT;
-    for (window, index) in windows {
-        let times = ledger.times(window);
-        let open: Vec<usize> = (0..lives.len())
-            .filter(|span| {
-                times.is_none_or(|(start, end)| {
-                    lives[*span].end >= start && lives[*span].start <= end
-                })
-            })
-            .collect();
-        let samples = (of_window[index].round() as usize).min(left);
-        left -= samples;
-        if open.is_empty() {
+    for (span, charge) in charged {
+        let Some(life) = side.lives.get(span) else {
             continue;
-        }
-        for _ in 0..samples {
-            dealt[open[chance.below(open.len())]].samples += 1.0;
+        };
+        for (window, nanos, samples) in &charge.windows {
+            let (start, end) = ledger.times(*window).unwrap_or((life.start, life.end));
+            let (start, end) = (start.max(life.start), end.min(life.end));
+            let samples = (units(*nanos, *samples, grain).round() as usize).min(left);
+            left -= samples;
+            for _ in 0..samples {
+                let fate = chance.uniform();
+                if fate < OWN {
+                    if let Some(own) = place.get(span) {
+                        dealt[*own].samples += 1.0;
+                    }
+                    continue;
+                }
+                if fate < OWN + NOBODYS {
+                    continue;
+                }
+                let time = start + (end - start).max(0.0) * chance.uniform();
+                let started = starts.partition_point(|(of, _)| *of <= time);
+                let back = chance.below(SLOTS.min(started)) + 1;
+                let slot = started
+                    .checked_sub(back)
+                    .and_then(|at| place.get(&starts[at].1));
+                if let Some(slot) = slot {
+                    dealt[*slot].samples += 1.0;
+                }
+            }
         }
     }
     dealt

@@ -14,10 +14,16 @@ use super::code::Code;
 const TICK: f64 = 4e6;
 /// Platform threads are looked at so often whether they wait, ns.
 const VISIT: f64 = 20e6;
-/// What the stack of a virtual thread has in it. Its waits are timed and not looked at.
-const VIRTUAL: &str = "java.lang.VirtualThread.run";
-/// A wait of a virtual thread that goes on at the end of a window; timed, too.
-const STILL_BLOCKED: &str = "[still blocked]";
+/// Leaves of waits for which a virtual thread leaves its carrier: they are timed, and not looked at now and then. The last one
+/// goes on at the end of a window.
+const TIMED: [&str; 3] = [
+    "java.lang.VirtualThread.yieldContinuation",
+    "jdk.internal.vm.Continuation.yield",
+    "[still blocked]",
+];
+
+/// What a wait stands for that stands for itself, ns.
+pub const EXACT: f64 = 0.0;
 
 /// The span that a label names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,7 +60,8 @@ impl Charge {
     }
 
     pub fn blocked_nanos(&self) -> f64 {
-        self.blocked.iter().map(|(_, nanos)| nanos).sum()
+        // An empty sum of floats is -0.
+        self.blocked.iter().fold(0.0, |sum, (_, nanos)| sum + nanos)
     }
 
     fn add(&mut self, window: WindowId, nanos: f64, samples: f64) {
@@ -211,7 +218,7 @@ impl Ledger {
         } else {
             0.0
         };
-        let grain = period.max(mean).max(achieved(profile)).max(TICK);
+        let grain = period.max(mean).max(achieved(profile)).max(tick(profile));
         self.grain = self.grain.max(grain);
         self.whole.0 += nanos_in_all;
         self.whole.1 += samples_in_all;
@@ -234,7 +241,7 @@ impl Ledger {
             .iter()
             .map(|(_, function)| {
                 let name = profile.strings.get(function.name);
-                name.starts_with(VIRTUAL) || name == STILL_BLOCKED
+                TIMED.iter().any(|leaf| name.starts_with(leaf))
             })
             .collect();
         for sample in profile.samples.iter() {
@@ -248,12 +255,16 @@ impl Ledger {
             let (nanos, events) = (at(value), at(count).max(1.0));
             let is_timed = profile
                 .frames(&sample)
-                .any(|frame| timed[frame.function.as_usize()]);
-            // A wait that was looked at stands for the time since the look before, which is long where threads are many.
-            let grain = if is_timed {
-                VISIT.max(profile.period as f64)
+                .next()
+                .is_some_and(|leaf| timed[leaf.function.as_usize()]);
+            let (period, mean) = (profile.period as f64, nanos / events);
+            let grain = if !is_timed {
+                // It stands for the time since the look before, which is long where threads are many.
+                2.0 * VISIT.max(mean)
+            } else if mean >= 2.0 * period {
+                EXACT
             } else {
-                2.0 * VISIT.max(nanos / events)
+                period
             };
             for (level, keys) in &keys.levels {
                 if let Some(names) = names(profile, &sample, keys) {
@@ -353,6 +364,19 @@ fn folded(name: &str) -> String {
         }
     }
     folded
+}
+
+/// Perf events need no tick.
+fn tick(profile: &Profile) -> f64 {
+    let mut words = profile
+        .comments
+        .iter()
+        .flat_map(|line| line.split_whitespace());
+    if words.any(|word| word.starts_with("engine=perf")) {
+        0.0
+    } else {
+        TICK
+    }
 }
 
 /// The period that a vtprof has come to, as its profile says; 0 where it does not.

@@ -12,9 +12,8 @@ use super::ledger::Ledger;
 use super::table::{log10, used_share};
 
 const WRONG: &str = "verdict: the tags cannot be right";
-const CONSISTENT: &str =
-    "verdict: nothing contradicts the tags; tags given by chance would have shown";
-const CANNOT_TELL: &str = "verdict: nothing contradicts the tags, but nothing would if they were given by chance: there are too few spans, or they wait too long; a longer recording tells more, or one with blocked=1ms";
+const CONSISTENT: &str = "verdict: nothing contradicts the tags; those of the thread that a span starts on would have shown";
+const CANNOT_TELL: &str = "verdict: nothing contradicts the tags, but those of the thread that a span starts on might not show, either: spans are too few, or last too long for what they compute; a longer recording tells more, and one with blocked=1ms much more";
 /// Odds beyond that are as good as certain.
 const CERTAIN: f64 = 12.0;
 

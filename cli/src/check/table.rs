@@ -18,8 +18,8 @@ struct Answer<'a> {
     verdict: &'static str,
     /// Right tags look so in one of 10 to the power of this cases, at the most.
     log10_odds_against: f64,
-    /// What that would be if each sample had a span of its window by chance.
-    log10_odds_by_chance: f64,
+    /// What that would be if tags were kept by the thread that a span starts on.
+    log10_odds_by_thread: f64,
     /// Samples in windows in which their span was not open.
     samples_not_open: f64,
     windows_not_open: usize,
@@ -100,7 +100,7 @@ pub fn write_json(
     let answer = Answer {
         verdict: verdict_name(judgement.verdict),
         log10_odds_against: log10(judgement.log_odds),
-        log10_odds_by_chance: log10(judgement.log_odds_by_chance),
+        log10_odds_by_thread: log10(judgement.log_odds_by_thread),
         samples_not_open: judgement.outside.0,
         windows_not_open: judgement.outside.1,
         cpu_nanos: ledger.whole.0,

@@ -240,13 +240,16 @@ impl Run {
         let mut builder = ProfileBuilder::new(&types, Kind::Blocked.period(), BLOCKED as i64);
         let last = self.requests.iter().map(|request| request.end).max();
         builder.set_time(START, last.unwrap_or(0) as i64 + 1);
-        let stack: Vec<_> = ["park", "java.lang.VirtualThread.run"]
-            .iter()
-            .map(|name| {
-                let function = builder.function(name, "", "", 0);
-                builder.location(function, 1)
-            })
-            .collect();
+        let stack: Vec<_> = [
+            "java.lang.VirtualThread.yieldContinuation",
+            "java.lang.VirtualThread.run",
+        ]
+        .iter()
+        .map(|name| {
+            let function = builder.function(name, "", "", 0);
+            builder.location(function, 1)
+        })
+        .collect();
         for (number, request) in self.requests.iter().enumerate() {
             let id = Run::id(number).to_string();
             let tags = [

@@ -9,6 +9,11 @@ rm -rf "$dist"
 mkdir -p "$dist"
 cp "$TARGET/release/libvtprof.so" "$TARGET/release/vtprof" "$dist/"
 cp "$ROOT/java-shim/target/vtprof-otel.jar" "$ROOT/LICENSE" "$dist/"
+mkdir "$dist/completions"
+for shell in bash elvish fish powershell zsh; do
+  "$dist/vtprof" completions "$shell" >"$dist/completions/vtprof.$shell"
+done
+"$dist/vtprof" man >"$dist/vtprof.1"
 # The options and what follows stand in one place, the project's README.
 {
   cat "$ROOT/docs/dist-readme.md"

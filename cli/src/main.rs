@@ -1,12 +1,16 @@
 //! `vtprof`: reads span-tagged profiles in the terminal.
 //!
-//! One module a question (`top`, `spans`), on shared ones for reading files, choosing a kind and
+//! One module a question (`top`, `spans`, …), on shared ones for reading files, choosing a kind and
 //! a sample type, and printing. Nothing here knows how a profile is encoded: that is `vtprof-profile`.
 #![forbid(unsafe_code)]
 
 mod args;
+mod attach;
 mod bundle;
+mod check;
 mod convert;
+mod cost;
+mod csv;
 mod diff;
 mod figures;
 mod flame;
@@ -15,10 +19,13 @@ mod gz;
 mod input;
 mod json;
 mod listing;
+mod manual;
 mod measure;
 mod merge;
 mod output;
+mod package;
 mod requests;
+mod run;
 mod selection;
 mod spans;
 mod stats;
@@ -38,6 +45,7 @@ use args::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = BufWriter::new(io::stdout().lock());
+    let mut status = ExitCode::SUCCESS;
     let done = match &cli.command {
         Command::Convert(args) => convert::run(args, &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
@@ -47,14 +55,27 @@ fn main() -> ExitCode {
         Command::Why(args) => why::run(args, &mut out),
         Command::Flame(args) => flame::run(args, &mut out),
         Command::View(args) => view::run(args, &mut out),
+        Command::Check(args) => check::run(args, &mut out).map(|verdict| {
+            if verdict == check::Verdict::Wrong {
+                status = ExitCode::FAILURE;
+            }
+        }),
+        Command::Attach(args) => attach::run(args, &mut out),
+        Command::Run(args) => run::run(args),
+        Command::Completions { shell } => manual::completions(*shell, &mut out),
+        Command::Man => manual::man(&mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => status,
         // The reader of a pipe has seen enough, e.g. `vtprof top … | head`.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => status,
         Err(error) => {
             text::note(&format!("error: {error:#}"));
-            ExitCode::FAILURE
+            match cli.command {
+                // 1 is an answer there.
+                Command::Check(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

@@ -105,6 +105,9 @@ fn each_kind_has_values_of_its_own_and_what_is_of_one_is_in_no_other() {
     assert_eq!(int(&kinds["blocked"]["value"]), 437 * MS);
     assert_eq!(int(&kinds["blocked"]["value_per_span"]), 180 * MS);
     assert_eq!(int(&kinds["alloc"]["value_per_span"]), 2 << 20);
+    // C still runs: what one costs does not stand on its samples.
+    let error = kinds["cpu"]["value_per_span_relative_error"].as_f64();
+    assert_eq!(error, Some(1.0 / 23_f64.sqrt()));
     // The figures without a kind are those of the first.
     assert_eq!(int(&endpoint["value"]), 32 * PERIOD);
     assert_eq!(answer["measure"]["kind"], "cpu");
@@ -210,15 +213,15 @@ fn tables_have_a_column_a_kind_in_the_order_of_kinds() {
     let (endpoints, spans) = text.split_once("LOCAL ROOT").expect("two tables");
     assert_eq!(
         row(endpoints, "ENDPOINT").join(" "),
-        "CPU % ± SAMPLES ALLOC BLOCKED SPANS CPU/SPAN ALLOC/SPAN BLOCKED/SPAN ACCOUNTED P50 TIME MAX TIME ENDPOINT"
+        "CPU % ± SAMPLES ALLOC BLOCKED SPANS CPU/SPAN ± ALLOC/SPAN BLOCKED/SPAN ACCOUNTED P50 TIME MAX TIME ENDPOINT"
     );
     assert_eq!(
         row(endpoints, "GET /a").join(" "),
-        "320 ms 86.5 % ±18 % 32 4.00 MiB 437 ms 2 115 ms 2.00 MiB 180 ms 118.0 % 100 ms 400 ms GET /a"
+        "320 ms 86.5 % ±18 % 32 4.00 MiB 437 ms 2 115 ms ±21 % 2.00 MiB 180 ms 118.0 % 100 ms 400 ms GET /a"
     );
     assert_eq!(
         row(endpoints, "(untagged)").join(" "),
-        "50.0 ms 13.5 % ±45 % 5 512 B 4.00 ms - - - - - - - (untagged)"
+        "50.0 ms 13.5 % ±45 % 5 512 B 4.00 ms - - - - - - - - (untagged)"
     );
     let b = spans.lines().find(|line| line.contains(B)).expect("a row");
     let b: Vec<_> = b.split_whitespace().collect();

@@ -190,7 +190,7 @@ fn profiles_alone_are_listed_by_cost_without_durations() {
     assert_eq!(
         row(endpoints, "GET /a"),
         endpoint(&[
-            "30.0", "ms", "3.0", "%", "±58", "%", "3", "-", "-", "-", "-", "GET", "/a"
+            "30.0", "ms", "3.0", "%", "±58", "%", "3", "-", "-", "-", "-", "-", "GET", "/a"
         ])
     );
     assert_eq!(

@@ -25,17 +25,17 @@ pub fn agent() -> Result<PathBuf> {
     )
 }
 
-/// The command: `VTPROF_CLI`, else the release build.
+/// The command line tool: `VTPROF_TOOL`, else the release build.
 ///
 /// # Errors
 /// There is none; the message says how to build it.
-pub fn cli() -> Result<PathBuf> {
+pub fn tool() -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| repository().join("target"), PathBuf::from);
     existing(
-        "VTPROF_CLI",
+        "VTPROF_TOOL",
         target.join("release/vtprof"),
-        "cargo build --release -p vtprof-cli",
+        "cargo build --release",
     )
 }
 

@@ -1,7 +1,7 @@
 //! `vtprof why` and `vtprof diff` on five services, each slow for one reason that the program itself has measured: the part
 //! and the frame come first, and what a slow request has more of is what the program says.
 //!
-//! Needs the command: `VTPROF_CLI`, else the release build.
+//! Needs the command: `VTPROF_TOOL`, else the release build.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ const REQUESTS: u32 = 300;
 const CLOSE: f64 = 0.15;
 
 fn command(out: &Path, words: &[&str]) -> String {
-    let program = artifacts::cli().expect("the command");
+    let program = artifacts::tool().expect("the command");
     let output = Command::new(program)
         .args(words)
         .arg(out)

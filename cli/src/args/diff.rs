@@ -54,10 +54,6 @@ pub struct DiffArgs {
 
     #[command(flatten)]
     pub answer: AnswerArgs,
-
-    /// Print CSV; all rows, unless --limit is given
-    #[arg(long, conflicts_with = "json")]
-    pub csv: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -67,14 +63,4 @@ pub enum DiffOrder {
     /// Samples with it as the leaf
     #[value(name = "self")]
     SelfValue,
-}
-
-impl DiffArgs {
-    /// Rows to print at most; `None` for all.
-    pub fn row_limit(&self) -> Option<usize> {
-        if self.csv && self.answer.limit.is_none() {
-            return None;
-        }
-        self.answer.row_limit()
-    }
 }

@@ -26,6 +26,10 @@ pub struct AnswerArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Print one table as CSV, in raw numbers; all rows, unless --limit is given
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+
     /// Rows to print, 0 for all [default: 20]
     #[arg(long, short = 'n', value_name = "ROWS")]
     pub limit: Option<usize>,
@@ -70,7 +74,7 @@ impl AnswerArgs {
         match self.limit {
             Some(0) => None,
             Some(rows) => Some(rows),
-            None if self.json => None,
+            None if self.json || self.csv => None,
             None => Some(ROWS_OF_A_TABLE),
         }
     }

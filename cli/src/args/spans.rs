@@ -2,14 +2,32 @@
 
 use clap::{Args, ValueEnum};
 
-use super::InputArgs;
+use vtprof_profile::ids::TraceId;
+
+use super::{InputArgs, Moment};
 
 #[derive(Debug, Args)]
 pub struct SpansArgs {
     #[command(flatten)]
     pub input: InputArgs,
 
-    /// One table only [default: both]
+    /// Only local root spans of this name; may be given several times
+    #[arg(long, value_name = "ENDPOINT")]
+    pub name: Vec<String>,
+
+    /// Only local root spans of this trace
+    #[arg(long, value_name = "HEX")]
+    pub trace: Option<TraceId>,
+
+    /// Only local root spans that ended after that: RFC 3339, or how long ago, such as 15m. Their costs are whole
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<Moment>,
+
+    /// Only local root spans that began before that
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<Moment>,
+
+    /// One table only [default: both; with --csv that of spans]
     #[arg(long, value_enum)]
     pub by: Option<SpansBy>,
 

@@ -22,6 +22,11 @@ pub struct TopArgs {
     /// What rows are ordered by
     #[arg(long, value_enum, default_value_t = TopOrder::SelfValue)]
     pub sort: TopOrder,
+
+    /// What the self time of each row costs: average vCPUs while profiles were taken, and vCPU-hours a month of 730 hours;
+    /// for CPU time alone
+    #[arg(long)]
+    pub cost: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -30,6 +35,8 @@ pub enum TopBy {
     Function,
     /// A source file
     File,
+    /// A package (Java, Go), crate or namespace
+    Package,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

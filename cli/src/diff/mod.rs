@@ -36,7 +36,11 @@ pub fn run(args: &DiffArgs, out: &mut impl Write) -> Result<()> {
     let comparison = sides::compare(args)?;
     let sides: [&Compared; 2] = [&comparison.sides[0], &comparison.sides[1]];
     let mut shown = rows::of(&comparison, args.sort);
-    let limit = args.row_limit().unwrap_or(shown.len()).min(shown.len());
+    let limit = args
+        .answer
+        .row_limit()
+        .unwrap_or(shown.len())
+        .min(shown.len());
     let rest = shown.split_off(limit);
     let side: [&Side; 2] = sides.map(|side| &side.side);
     let whole = (comparison.per != Per::Share)
@@ -54,7 +58,7 @@ pub fn run(args: &DiffArgs, out: &mut impl Write) -> Result<()> {
     };
     if args.answer.json {
         answer::json(&view, out)
-    } else if args.csv {
+    } else if args.answer.csv {
         answer::csv(&view, out)
     } else {
         print::write(&view, out)

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::figures::relative_error;
+
 use super::columns::{ColumnId, Costs};
 use super::roots::Roots;
 
@@ -33,6 +35,11 @@ impl Endpoint {
     pub fn cost_per_span(&self, column: ColumnId) -> Option<i128> {
         let spans = self.durations.len() as i128;
         (spans > 0).then(|| self.costs_of_ended.of(column).value / spans)
+    }
+
+    /// Relative standard error of that.
+    pub fn error_per_span(&self, column: ColumnId) -> Option<f64> {
+        relative_error(self.costs_of_ended.of(column).samples)
     }
 
     /// What the spans that ended lasted together, ns.

@@ -29,6 +29,9 @@ struct Answer<'a> {
     untagged: JsonCosts<'a>,
     /// Samples with a name but no id: in `endpoints`, not in `spans`.
     named_only: JsonCosts<'a>,
+    /// What belongs to spans that --name, --trace, --since and --until leave out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_listed: Option<JsonCosts<'a>>,
     spans_read: u64,
     spans_left_out: u64,
     spans_without_id: u64,
@@ -60,6 +63,8 @@ struct JsonCost<'a> {
     figure: Figure,
     #[serde(skip_serializing_if = "Option::is_none")]
     value_per_span: Option<i128>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value_per_span_relative_error: Option<f64>,
     /// Values by the label that the kind has.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     by_state: BTreeMap<&'a str, i128>,
@@ -134,6 +139,9 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
         whole: costs(view, &roots.whole, |_| None),
         untagged: costs(view, &roots.untagged, |_| None),
         named_only: sum(view, roots.named_only.values()),
+        not_listed: view
+            .is_filtered
+            .then(|| costs(view, &roots.not_listed, |_| None)),
         spans_read: roots.spans_read,
         spans_left_out: roots.spans_left_out,
         spans_without_id: roots.spans_without_id,
@@ -152,7 +160,7 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
 fn costs<'a>(
     view: &View<'_>,
     costs: &'a Costs,
-    per_span: impl Fn(ColumnId) -> Option<i128>,
+    per_span: impl Fn(ColumnId) -> Option<(i128, Option<f64>)>,
 ) -> JsonCosts<'a> {
     let figure = |id, chooser: &Chooser| {
         Figure::new(costs.of(id), view.roots.whole.of(id), chooser.counted())
@@ -165,7 +173,8 @@ fn costs<'a>(
     let kinds = columns.iter().filter_map(|(id, column)| {
         let cost = JsonCost {
             figure: figure(*id, &column.chooser),
-            value_per_span: per_span(*id),
+            value_per_span: per_span(*id).map(|(value, _)| value),
+            value_per_span_relative_error: per_span(*id).and_then(|(_, error)| error),
             by_state: costs.states(*id).collect(),
         };
         Some((column.kind.map(Kind::name)?, cost))
@@ -184,6 +193,7 @@ fn sum<'a, 'c>(view: &View<'_>, all: impl Iterator<Item = &'c Costs>) -> JsonCos
         let cost = JsonCost {
             figure: cost.figure,
             value_per_span: None,
+            value_per_span_relative_error: None,
             by_state: BTreeMap::new(),
         };
         (name, cost)
@@ -216,7 +226,10 @@ fn rows<'a, T, J>(
 }
 
 fn endpoint<'a>(view: &View<'_>, endpoint: &'a Endpoint) -> JsonEndpoint<'a> {
-    let per_span = |column| endpoint.cost_per_span(column);
+    let per_span = |column| {
+        let value = endpoint.cost_per_span(column)?;
+        Some((value, endpoint.error_per_span(column)))
+    };
     let spans = endpoint.durations.len();
     let duration = (spans > 0).then(|| endpoint.duration());
     JsonEndpoint {
@@ -224,7 +237,7 @@ fn endpoint<'a>(view: &View<'_>, endpoint: &'a Endpoint) -> JsonEndpoint<'a> {
         costs: costs(view, &endpoint.costs, per_span),
         spans,
         value_per_span: match view.columns.lead() {
-            Some(lead) => per_span(lead),
+            Some(lead) => endpoint.cost_per_span(lead),
             None => (spans > 0).then_some(0),
         },
         duration_p50_nanos: endpoint.duration_percentile(50),
@@ -242,19 +255,29 @@ fn span<'a>(view: &View<'_>, root: &&'a Root) -> JsonSpan<'a> {
         costs: costs(view, &root.costs, |_| None),
         start_unix_nanos: root.ended.map(|ended| ended.start_unix_nanos),
         duration_nanos: root.ended.map(|ended| ended.duration_nanos),
-        kind: root.ended.map(|ended| match ended.kind {
-            SpanKind::Unspecified => "unspecified",
-            SpanKind::Internal => "internal",
-            SpanKind::Server => "server",
-            SpanKind::Client => "client",
-            SpanKind::Producer => "producer",
-            SpanKind::Consumer => "consumer",
-        }),
-        status: root.ended.map(|ended| match ended.status {
-            SpanStatus::Unset => "unset",
-            SpanStatus::Ok => "ok",
-            SpanStatus::Error => "error",
-        }),
+        kind: root.ended.map(|ended| kind_name(ended.kind)),
+        status: root.ended.map(|ended| status_name(ended.status)),
         accounted: accounted(view, &root.costs, duration),
+    }
+}
+
+/// As OTLP calls it.
+pub fn kind_name(kind: SpanKind) -> &'static str {
+    match kind {
+        SpanKind::Unspecified => "unspecified",
+        SpanKind::Internal => "internal",
+        SpanKind::Server => "server",
+        SpanKind::Client => "client",
+        SpanKind::Producer => "producer",
+        SpanKind::Consumer => "consumer",
+    }
+}
+
+/// As OTLP calls it.
+pub fn status_name(status: SpanStatus) -> &'static str {
+    match status {
+        SpanStatus::Unset => "unset",
+        SpanStatus::Ok => "ok",
+        SpanStatus::Error => "error",
     }
 }

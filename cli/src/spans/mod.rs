@@ -1,7 +1,9 @@
 //! `vtprof spans`: what local root spans cost, one by one and by endpoint.
 
 pub mod columns;
+mod csv;
 pub mod endpoints;
+mod filter;
 mod json;
 mod print;
 pub mod roots;
@@ -12,9 +14,11 @@ use anyhow::{Result, bail};
 
 use crate::args::{SpansArgs, SpansBy};
 use crate::input::{self, Loaded};
+use crate::text::note;
 
 use columns::{Columns, Taken};
 use endpoints::Endpoint;
+use filter::Filter;
 use roots::{Root, Roots};
 
 /// The tables asked for, in order, cut to the rows asked for.
@@ -23,6 +27,8 @@ struct View<'a> {
     columns: &'a Columns,
     /// Whether tables show costs by state, too.
     states: bool,
+    /// Whether spans are left out that nobody asked for.
+    is_filtered: bool,
     endpoints: Option<Table<Endpoint>>,
     spans: Option<Table<&'a Root>>,
 }
@@ -66,9 +72,17 @@ pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
             "--slowest needs durations, but there is no ended local root span among the inputs: add the -spans- files"
         );
     }
-    let limit = slowest.or(args.input.answer.row_limit());
+    let filter = Filter::new(args);
+    roots.list_only(&filter);
+    if !filter.is_open() && roots.iter().next().is_none() && roots.named_only.is_empty() {
+        note(
+            "no local root span is such as --name, --trace, --since and --until say; without them `vtprof spans` lists all",
+        );
+    }
+    let answer = &args.input.answer;
+    let limit = slowest.or(answer.row_limit());
     let (endpoints, spans) = match (args.by, slowest) {
-        (None, None) => (true, true),
+        (None, None) => (!answer.csv, true),
         (by, slowest) => (
             by == Some(SpansBy::Endpoint),
             slowest.is_some() || by == Some(SpansBy::Span),
@@ -79,11 +93,14 @@ pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
         roots: &roots,
         columns: &columns,
         states: args.states,
+        is_filtered: !filter.is_open(),
         endpoints: endpoints.then(|| Table::cut(endpoints::of(&roots, lead), limit)),
         spans: spans.then(|| Table::cut(roots.slowest_first(lead), limit)),
     };
-    if args.input.answer.json {
+    if answer.json {
         json::write(&view, out)
+    } else if answer.csv {
+        csv::write(&view, out)
     } else {
         print::write(&view, out)
     }

@@ -16,6 +16,7 @@ use super::columns::{Column, ColumnId, Costs};
 use super::{Endpoint, Root, Table, View};
 
 const UNTAGGED: &str = "(untagged)";
+const NOT_LISTED: &str = "(spans not listed)";
 const UNTAGGED_EXPLAINED: &str = "(untagged): threads of the JVM itself (compilers, collector), and Java code outside of any span, such as start-up";
 const ACCOUNTED: &str = "ACCOUNTED";
 const ACCOUNTED_EXPLAINED: &str = "ACCOUNTED: CPU and blocked time of a span and all below it in this process, as a share of its duration; beyond 100 % where several threads work or wait for it at once";
@@ -56,6 +57,15 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
             "{} without a valid id left out",
             plural(roots.spans_without_id.into(), "span")
         ));
+    }
+    if view.is_filtered {
+        let listed = roots.iter().count();
+        writeln!(
+            out,
+            "listed: {} of {}",
+            thousands(listed as i128),
+            plural((listed + roots.roots_not_listed) as i128, "local root span")
+        )?;
     }
     let layout = Layout::new(view, &columns);
     if let Some(table) = &view.endpoints {
@@ -138,6 +148,9 @@ impl<'a> Layout<'a> {
         for (id, column) in &self.others {
             let head = column.head();
             heads.push(head.clone());
+            if column.chooser.counted() {
+                heads.extend(["±".into(), "SAMPLES".into()]);
+            }
             heads.extend(with_states(&head, self.states_of(*id)));
         }
         heads
@@ -167,7 +180,12 @@ impl<'a> Layout<'a> {
             cells.extend(self.state_cells(costs, id, column));
         }
         for (id, column) in &self.others {
-            cells.push(figures::value(costs.of(*id).value, column.unit()));
+            let sum = costs.of(*id);
+            cells.push(figures::value(sum.value, column.unit()));
+            if column.chooser.counted() {
+                cells.push(plus_minus(relative_error(sum.samples)));
+                cells.push(thousands(sum.samples));
+            }
             cells.extend(self.state_cells(costs, *id, column));
         }
         cells
@@ -210,11 +228,10 @@ fn endpoints(layout: &Layout<'_>, table: &Table<Endpoint>, out: &mut impl Write)
     if layout.lead.is_none() {
         headers.push("CPU/SPAN".into());
     }
-    headers.extend(
-        layout
-            .each()
-            .map(|(_, column)| format!("{}/SPAN", column.head())),
-    );
+    for (_, column) in layout.each() {
+        headers.push(format!("{}/SPAN", column.head()));
+        headers.extend(column.chooser.counted().then(|| "±".to_owned()));
+    }
     if layout.view.columns.can_account() {
         headers.push(ACCOUNTED.into());
     }
@@ -233,10 +250,13 @@ fn endpoints(layout: &Layout<'_>, table: &Table<Endpoint>, out: &mut impl Write)
         if layout.lead.is_none() {
             cells.push(if spans == 0 { dash() } else { nanos(0) });
         }
-        cells.extend(layout.each().map(|(id, column)| {
+        for (id, column) in layout.each() {
             let cost = endpoint.cost_per_span(*id);
-            cost.map_or_else(dash, |cost| figures::value(cost, column.unit()))
-        }));
+            cells.push(cost.map_or_else(dash, |cost| figures::value(cost, column.unit())));
+            if column.chooser.counted() {
+                cells.push(plus_minus(endpoint.error_per_span(*id)));
+            }
+        }
         let whole = (spans > 0).then(|| endpoint.duration());
         cells.extend(layout.accounted(&endpoint.costs_of_ended, whole));
         cells.extend([
@@ -255,6 +275,9 @@ fn endpoints(layout: &Layout<'_>, table: &Table<Endpoint>, out: &mut impl Write)
     if !table.rest.is_empty() {
         let rest = table.rest.iter().map(|endpoint| &endpoint.costs).sum();
         remainder(&rest, more(table.rest.len()));
+    }
+    if layout.view.is_filtered {
+        remainder(&layout.view.roots.not_listed, NOT_LISTED.to_owned());
     }
     remainder(&layout.view.roots.untagged, UNTAGGED.to_owned());
     listing.write(out)?;
@@ -303,6 +326,9 @@ fn spans(layout: &Layout<'_>, table: &Table<&Root>, out: &mut impl Write) -> Res
     if !layout.view.roots.named_only.is_empty() {
         let named = layout.view.roots.named_only.values().sum();
         remainder(&named, "(name, but no id)".to_owned());
+    }
+    if layout.view.is_filtered {
+        remainder(&layout.view.roots.not_listed, NOT_LISTED.to_owned());
     }
     remainder(&layout.view.roots.untagged, UNTAGGED.to_owned());
     listing.write(out)?;

@@ -14,6 +14,7 @@ use crate::measure::Reader;
 use crate::tags::{TagKeys, Tags};
 
 use super::columns::{ColumnId, Costs};
+use super::filter::Filter;
 
 /// One local root span.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,21 @@ pub struct Root {
     /// When the profile began that `name` is from.
     named_at: i64,
     pub costs: Costs,
+    /// From the start of the first window with a sample of it to the end of the last, ns since the Unix epoch.
+    sampled: Option<(i128, i128)>,
     /// Only for spans of a span file.
     pub ended: Option<Ended>,
+}
+
+impl Root {
+    /// Start and end, ns since the Unix epoch, as well as they are known.
+    pub fn times(&self) -> Option<(i128, i128)> {
+        let ended = self.ended.map(|ended| {
+            let start = i128::from(ended.start_unix_nanos);
+            (start, start + i128::from(ended.duration_nanos))
+        });
+        ended.or(self.sampled)
+    }
 }
 
 /// What a span file says of a span.
@@ -62,6 +76,10 @@ pub struct Roots {
     pub named_only: HashMap<String, Costs>,
     /// Samples without a tag.
     pub untagged: Costs,
+    /// What belongs to spans that are not listed.
+    pub not_listed: Costs,
+    /// How many these are.
+    pub roots_not_listed: usize,
     /// All samples.
     pub whole: Costs,
     /// Spans in span files, local roots or not.
@@ -92,7 +110,7 @@ impl Roots {
             };
             cost.add_to(&mut self.whole);
             let tags = keys.read(profile, &sample);
-            self.add_sample(&tags, cost, profile.time_nanos);
+            self.add_sample(&tags, cost, profile);
         }
     }
 
@@ -100,13 +118,39 @@ impl Roots {
     pub fn forget_profiles(&mut self) {
         (self.named_only, self.untagged, self.whole) = Default::default();
         self.roots.retain_mut(|root| {
-            root.costs = Costs::default();
+            (root.costs, root.sampled) = Default::default();
             root.ended.is_some()
         });
         self.index_anew();
     }
 
-    fn add_sample(&mut self, tags: &Tags<'_>, cost: Cost<'_>, time: i64) {
+    /// Sets aside the costs of all that are not to be listed. For the end, when all is read.
+    pub fn list_only(&mut self, filter: &Filter) {
+        if filter.is_open() {
+            return;
+        }
+        let before = self.roots.len();
+        let not_listed = &mut self.not_listed;
+        self.roots.retain(|root| {
+            let is_listed = filter.lets_through(root);
+            if !is_listed {
+                not_listed.add_all(&root.costs);
+            }
+            is_listed
+        });
+        self.named_only.retain(|name, costs| {
+            let is_listed = filter.lets_name_through(name);
+            if !is_listed {
+                not_listed.add_all(costs);
+            }
+            is_listed
+        });
+        self.roots_not_listed = before - self.roots.len();
+        self.index.clear();
+    }
+
+    fn add_sample(&mut self, tags: &Tags<'_>, cost: Cost<'_>, profile: &Profile) {
+        let time = profile.time_nanos;
         let Some(id) = tags.root else {
             cost.add_to(match tags.name {
                 Some(name) => self.named_only.entry(name.to_owned()).or_default(),
@@ -116,6 +160,14 @@ impl Roots {
         };
         let root = self.root(id);
         cost.add_to(&mut root.costs);
+        if time > 0 {
+            let (start, end) = (
+                i128::from(time),
+                i128::from(time) + i128::from(profile.duration_nanos.max(0)),
+            );
+            let (first, last) = root.sampled.unwrap_or((start, end));
+            root.sampled = Some((first.min(start), last.max(end)));
+        }
         if root.trace.is_none() {
             root.trace = tags.trace.map(str::to_owned);
         }
@@ -159,6 +211,7 @@ impl Roots {
                 name: None,
                 named_at: 0,
                 costs: Costs::default(),
+                sampled: None,
                 ended: None,
             });
             self.roots.len() - 1

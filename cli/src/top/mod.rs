@@ -1,22 +1,24 @@
 //! `vtprof top`: functions by self and total.
 
+mod csv;
+mod json;
+mod print;
+
 use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use serde::Serialize;
 use vtprof_profile::model::{Frame, Profile};
 
 use crate::args::{TopArgs, TopBy, TopOrder};
-use crate::figures::{self, FEW, Sum, percent, plus_minus, relative_error, share, thousands};
+use crate::cost::{Covered, Pricing};
+use crate::figures::Sum;
 use crate::focus::Focus;
 use crate::input::{self, Loaded};
-use crate::json::{self, Figure};
-use crate::listing::Listing;
 use crate::measure::{Chooser, Measure};
+use crate::package::package_of;
 use crate::selection::{Choice, Selection};
 use crate::tags::TagKeys;
-use crate::text::note;
 
 /// The row of samples without any frame, which files of others may have.
 const NO_STACK: &str = "[no stack]";
@@ -45,6 +47,7 @@ struct Top {
     samples_seen: u64,
     whole: Sum,
     in_focus: Sum,
+    covered: Covered,
 }
 
 impl Top {
@@ -58,11 +61,13 @@ impl Top {
             samples_seen: 0,
             whole: Sum::default(),
             in_focus: Sum::default(),
+            covered: Covered::default(),
         }
     }
 
     fn add(&mut self, profile: &Profile, chooser: &mut Chooser) -> Result<()> {
         let reader = chooser.reader(profile)?;
+        self.covered.add(profile);
         let keys = TagKeys::of(profile);
         // Rows of this profile's functions, so that names are looked up once and not per frame.
         let mut row_of: Vec<Option<usize>> = vec![None; profile.functions.len()];
@@ -107,6 +112,10 @@ impl Top {
                 "" => self.row(NO_FILE),
                 file => self.row(file),
             },
+            TopBy::Package => {
+                let text = |index| profile.strings.get(index);
+                self.row(&package_of(text(function.name), text(function.file)))
+            }
         };
         row_of[frame.function.as_usize()] = Some(row);
         row
@@ -174,6 +183,9 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
         bail!("no profile among the inputs, only spans");
     };
 
+    let pricing = args.cost.then(|| Pricing::new(measure, &top.covered));
+    let pricing = pricing.transpose()?;
+
     let rows = top.sorted(args.sort);
     let (shown, rest) = rows.split_at(
         args.input
@@ -182,144 +194,30 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
             .unwrap_or(rows.len())
             .min(rows.len()),
     );
-    if args.input.answer.json {
-        json::write(&Answer::new(&top, &chooser, measure, shown, rest), out)
+    let view = View {
+        top: &top,
+        chooser: &chooser,
+        measure,
+        pricing,
+        shown,
+        rest,
+    };
+    let answer = &args.input.answer;
+    if answer.json {
+        json::write(&view, out)
+    } else if answer.csv {
+        csv::write(&view, out)
     } else {
-        print(&top, &chooser, measure, shown, rest, out)
+        print::write(&view, out)
     }
 }
 
-fn print(
-    top: &Top,
-    chooser: &Chooser,
-    measure: &Measure,
-    shown: &[&Row],
-    rest: &[&Row],
-    out: &mut impl Write,
-) -> Result<()> {
-    let value = |sum: Sum| figures::value(sum.value, &measure.unit);
-    let samples = |sum: Sum| {
-        if chooser.counted() {
-            thousands(sum.samples)
-        } else {
-            figures::dash()
-        }
-    };
-    let error = |sum: Sum| plus_minus(relative_error(sum.samples));
-    let part = |sum: Sum| percent(share(sum.value, top.in_focus.value));
-
-    writeln!(out, "{}", chooser.summary(top.whole))?;
-    if !top.focus.is_empty() {
-        let of = percent(share(top.in_focus.value, top.whole.value));
-        writeln!(
-            out,
-            "in focus: {} ({of}), samples {}",
-            value(top.in_focus),
-            samples(top.in_focus)
-        )?;
-        if top.samples_seen == 0 {
-            note(
-                "no sample matches: name= is the name of a local root span, root= its id and all below it, span= one span without its children, trace= a trace; `vtprof spans` lists names and ids",
-            );
-        }
-    }
-    writeln!(out)?;
-    let by = match top.by {
-        TopBy::Function => "FUNCTION",
-        TopBy::File => "FILE",
-    };
-    let headers = [
-        "SELF", "SELF %", "±", "SAMPLES", "TOTAL", "TOTAL %", "±", by,
-    ];
-    let mut listing = Listing::new(&headers, headers.len() - 1);
-    for row in shown {
-        let cells = [
-            value(row.own),
-            part(row.own),
-            error(row.own),
-            samples(row.own),
-            value(row.total),
-            part(row.total),
-            error(row.total),
-            row.name.clone(),
-        ];
-        listing.row(&cells, chooser.counted() && row.total.samples < FEW);
-    }
-    if !rest.is_empty() {
-        let own: Sum = rest.iter().map(|row| row.own).sum();
-        let name = format!(
-            "({} more, --limit 0 for all)",
-            thousands(rest.len() as i128)
-        );
-        // Totals of several functions share samples, so they have no sum.
-        let dash = figures::dash;
-        listing.row(
-            &[
-                value(own),
-                part(own),
-                error(own),
-                samples(own),
-                dash(),
-                dash(),
-                dash(),
-                name,
-            ],
-            false,
-        );
-    }
-    listing.write(out)?;
-    Ok(())
-}
-
-/// The answer as JSON.
-#[derive(Serialize)]
-struct Answer<'a> {
+/// The rows asked for, and what they are to be told with.
+struct View<'a> {
+    top: &'a Top,
+    chooser: &'a Chooser,
     measure: &'a Measure,
-    profiles: usize,
-    window_start_unix_nanos: Option<i64>,
-    window_end_unix_nanos: Option<i64>,
-    /// All samples.
-    whole: Figure,
-    /// Samples in focus; shares of rows are parts of this.
-    in_focus: Figure,
-    rows: Vec<JsonRow<'a>>,
-    rows_left_out: usize,
-    /// Self of the rows left out.
-    left_out_self: Figure,
-}
-
-#[derive(Serialize)]
-struct JsonRow<'a> {
-    name: &'a str,
-    #[serde(rename = "self")]
-    own: Figure,
-    total: Figure,
-}
-
-impl<'a> Answer<'a> {
-    fn new(
-        top: &'a Top,
-        chooser: &Chooser,
-        measure: &'a Measure,
-        shown: &[&'a Row],
-        rest: &[&'a Row],
-    ) -> Self {
-        let figure = |sum| Figure::new(sum, top.in_focus, chooser.counted());
-        let rows = shown.iter().map(|row| JsonRow {
-            name: &row.name,
-            own: figure(row.own),
-            total: figure(row.total),
-        });
-        Answer {
-            measure,
-            profiles: chooser.profiles(),
-            window_start_unix_nanos: chooser.window().map(|window| window.0),
-            window_end_unix_nanos: chooser.window().map(|window| window.1),
-            whole: Figure::new(top.whole, top.whole, chooser.counted()),
-            in_focus: Figure::new(top.in_focus, top.whole, chooser.counted()),
-            rows: rows.collect(),
-            rows_left_out: rest.len(),
-            left_out_self: figure(rest.iter().map(|row| row.own).sum()),
-        }
-    }
+    pricing: Option<Pricing>,
+    shown: &'a [&'a Row],
+    rest: &'a [&'a Row],
 }

@@ -1,0 +1,425 @@
+//! What profiles charge to each span: CPU time by window, threads, and blocked time.
+
+use std::collections::{HashMap, HashSet};
+
+use anyhow::{Result, bail};
+use vtprof_profile::ids::SpanId;
+use vtprof_profile::kind::Kind;
+use vtprof_profile::model::{LabelValue, Profile, Sample, StringIndex};
+
+use super::code::Code;
+
+/// Coarsest step by which a kernel charges CPU time to timers, ns. A timer of a shorter period fires no more often, and each
+/// sample stands for more periods.
+const TICK: f64 = 4e6;
+/// Platform threads are looked at so often whether they wait, ns.
+const VISIT: f64 = 20e6;
+/// Leaves of waits for which a virtual thread leaves its carrier: they are timed, and not looked at now and then. The last one
+/// goes on at the end of a window.
+const TIMED: [&str; 3] = [
+    "java.lang.VirtualThread.yieldContinuation",
+    "jdk.internal.vm.Continuation.yield",
+    "[still blocked]",
+];
+
+/// What a wait stands for that stands for itself, ns.
+pub const EXACT: f64 = 0.0;
+
+/// The span that a label names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// The span itself.
+    Current,
+    /// The local root and all below it.
+    Root,
+}
+
+/// Number of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WindowId(usize);
+
+/// One span's charges.
+#[derive(Debug, Clone, Default)]
+pub struct Charge {
+    /// ns and samples by window, in the order in which they were read.
+    pub windows: Vec<(WindowId, f64, f64)>,
+    /// Names of the threads that ran for it, digits folded, as numbers of [`Ledger::threads`].
+    pub threads: Vec<usize>,
+    /// Blocked time by what a sample of it stands for at the most, ns each.
+    pub blocked: Vec<(f64, f64)>,
+}
+
+impl Charge {
+    /// CPU time, ns.
+    pub fn nanos(&self) -> f64 {
+        self.windows.iter().map(|(_, nanos, _)| nanos).sum()
+    }
+
+    pub fn samples(&self) -> f64 {
+        self.windows.iter().map(|(_, _, samples)| samples).sum()
+    }
+
+    pub fn blocked_nanos(&self) -> f64 {
+        // An empty sum of floats is -0.
+        self.blocked.iter().fold(0.0, |sum, (_, nanos)| sum + nanos)
+    }
+
+    fn add(&mut self, window: WindowId, nanos: f64, samples: f64) {
+        match self
+            .windows
+            .iter_mut()
+            .rev()
+            .find(|(of, _, _)| *of == window)
+        {
+            Some((_, sum, count)) => {
+                *sum += nanos;
+                *count += samples;
+            }
+            None => self.windows.push((window, nanos, samples)),
+        }
+    }
+
+    fn add_blocked(&mut self, grain: f64, nanos: f64) {
+        match self.blocked.iter_mut().find(|(of, _)| *of == grain) {
+            Some((_, sum)) => *sum += nanos,
+            None => self.blocked.push((grain, nanos)),
+        }
+    }
+}
+
+/// An id as files have it: which of the two it is, the spans will tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Names {
+    hex: Option<SpanId>,
+    decimal: Option<SpanId>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    label: Option<String>,
+    /// Start and end, ns since the Unix epoch; `None` where a profile does not say.
+    pub windows: Vec<Option<(f64, f64)>>,
+    charges: HashMap<(Level, Names), Charge>,
+    threads: HashMap<String, usize>,
+    /// Of the first level.
+    code: Code<Names>,
+    /// What one sample of CPU time stands for at the most, ns.
+    pub grain: f64,
+    pub cpu_profiles: usize,
+    pub blocked_profiles: usize,
+    /// CPU time in all samples, ns, and how many they are.
+    pub whole: (f64, f64),
+}
+
+/// Where one profile keeps the labels.
+struct Keys {
+    levels: Vec<(Level, Vec<StringIndex>)>,
+    thread: Vec<StringIndex>,
+}
+
+impl Ledger {
+    /// Reads spans from that label, else from vtprof's own.
+    pub fn new(label: Option<&str>) -> Self {
+        Ledger {
+            label: label.map(str::to_owned),
+            ..Ledger::default()
+        }
+    }
+
+    /// Adds a profile; of kinds that say nothing of CPU or blocked time, nothing.
+    ///
+    /// # Errors
+    /// It does not say how many samples its values stand on.
+    pub fn add(&mut self, profile: &Profile) -> Result<()> {
+        match Kind::of(profile) {
+            Some(Kind::Cpu) => self.add_cpu(profile),
+            Some(Kind::Blocked) => {
+                self.add_blocked(profile);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn keys(&self, profile: &Profile) -> Keys {
+        let find = |text: &str| profile.strings.find(text);
+        let levels = match &self.label {
+            // The spans say whether it is a local root.
+            Some(label) => vec![(Level::Current, find(label))],
+            None => vec![
+                (Level::Current, find("span_id")),
+                (Level::Root, find("local_root_span_id")),
+            ],
+        };
+        let mut thread = find("thread");
+        thread.extend(
+            ["thread name", "thread_name"]
+                .iter()
+                .flat_map(|key| find(key)),
+        );
+        Keys { levels, thread }
+    }
+
+    fn add_cpu(&mut self, profile: &Profile) -> Result<()> {
+        let position = |kinds: &[&str], unit: &str| {
+            let mut types = profile.sample_types.iter();
+            types.position(|t| kinds.contains(&t.kind.as_str()) && t.unit == unit)
+        };
+        let Some(value) = position(&["cpu"], "nanoseconds") else {
+            return Ok(());
+        };
+        let count = position(&["samples", "sample", "cpu-samples"], "count");
+        let is_period = profile
+            .period_type
+            .as_ref()
+            .is_some_and(|t| t.kind == "cpu" && t.unit == "nanoseconds");
+        let period = if is_period {
+            profile.period as f64
+        } else {
+            0.0
+        };
+        if count.is_none() && period <= 0.0 {
+            bail!(
+                "it says neither how many samples there are nor their period: nothing can be told of chance"
+            );
+        }
+        let window = self.window(profile);
+        let keys = self.keys(profile);
+        let (mut nanos_in_all, mut samples_in_all) = (0.0, 0.0);
+        for sample in profile.samples.iter() {
+            let at = |index: usize| {
+                sample
+                    .values
+                    .get(index)
+                    .copied()
+                    .map_or(0.0, |v| v.max(0) as f64)
+            };
+            let nanos = at(value);
+            let samples = count.map_or_else(|| nanos / period, at);
+            nanos_in_all += nanos;
+            samples_in_all += samples;
+            let thread = self.thread(profile, &keys, &sample);
+            for (index, (level, keys)) in keys.levels.iter().enumerate() {
+                if let Some(names) = names(profile, &sample, keys) {
+                    if index == 0 {
+                        self.code.add(profile, &sample, names, samples);
+                    }
+                    let charge = self.charges.entry((*level, names)).or_default();
+                    charge.add(window, nanos, samples);
+                    if let Some(thread) = thread.filter(|thread| !charge.threads.contains(thread)) {
+                        charge.threads.push(thread);
+                    }
+                }
+            }
+        }
+        let mean = if samples_in_all > 0.0 {
+            nanos_in_all / samples_in_all
+        } else {
+            0.0
+        };
+        let grain = period.max(mean).max(achieved(profile)).max(tick(profile));
+        self.grain = self.grain.max(grain);
+        self.whole.0 += nanos_in_all;
+        self.whole.1 += samples_in_all;
+        self.cpu_profiles += 1;
+        Ok(())
+    }
+
+    fn add_blocked(&mut self, profile: &Profile) {
+        let amount = Kind::Blocked.amount();
+        let types = &profile.sample_types;
+        let position = |kind: &str| types.iter().position(|t| t.kind == kind);
+        let (Some(value), Some(count)) =
+            (position(amount.kind), position(Kind::Blocked.count().kind))
+        else {
+            return;
+        };
+        let keys = self.keys(profile);
+        let timed: Vec<bool> = profile
+            .functions
+            .iter()
+            .map(|(_, function)| {
+                let name = profile.strings.get(function.name);
+                TIMED.iter().any(|leaf| name.starts_with(leaf))
+            })
+            .collect();
+        for sample in profile.samples.iter() {
+            let at = |index: usize| {
+                sample
+                    .values
+                    .get(index)
+                    .copied()
+                    .map_or(0.0, |v| v.max(0) as f64)
+            };
+            let (nanos, events) = (at(value), at(count).max(1.0));
+            let is_timed = profile
+                .frames(&sample)
+                .next()
+                .is_some_and(|leaf| timed[leaf.function.as_usize()]);
+            let (period, mean) = (profile.period as f64, nanos / events);
+            let grain = if !is_timed {
+                // It stands for the time since the look before, which is long where threads are many.
+                2.0 * VISIT.max(mean)
+            } else if mean >= 2.0 * period {
+                EXACT
+            } else {
+                period
+            };
+            for (level, keys) in &keys.levels {
+                if let Some(names) = names(profile, &sample, keys) {
+                    let charge = self.charges.entry((*level, names)).or_default();
+                    charge.add_blocked(grain, nanos);
+                }
+            }
+        }
+        self.blocked_profiles += 1;
+    }
+
+    fn window(&mut self, profile: &Profile) -> WindowId {
+        let start = profile.time_nanos as f64;
+        let is_known = profile.time_nanos > 0 && profile.duration_nanos > 0;
+        self.windows
+            .push(is_known.then_some((start, start + profile.duration_nanos as f64)));
+        WindowId(self.windows.len() - 1)
+    }
+
+    fn thread(&mut self, profile: &Profile, keys: &Keys, sample: &Sample<'_>) -> Option<usize> {
+        let name = folded(profile.strings.get(sample.text(&keys.thread)?));
+        let next = self.threads.len();
+        Some(*self.threads.entry(name).or_insert(next))
+    }
+
+    /// Start and end of a window.
+    pub fn times(&self, window: WindowId) -> Option<(f64, f64)> {
+        self.windows[window.0]
+    }
+
+    /// The charges of a level by span. Ids are read as most of the spans understand them.
+    pub fn charges(
+        &self,
+        level: Level,
+        is_span: impl Fn(SpanId) -> bool,
+    ) -> HashMap<SpanId, &Charge> {
+        let of_level = || self.charges.iter().filter(move |((of, _), _)| *of == level);
+        let known = |id: &Option<SpanId>| usize::from(id.is_some_and(&is_span));
+        let (hex, decimal) = of_level().fold((0, 0), |(hex, decimal), ((_, names), _)| {
+            (hex + known(&names.hex), decimal + known(&names.decimal))
+        });
+        of_level()
+            .filter_map(|((_, names), charge)| {
+                let id = if decimal > hex {
+                    names.decimal
+                } else {
+                    names.hex
+                };
+                Some((id?, charge))
+            })
+            .collect()
+    }
+
+    /// Endpoints whose samples run code of their own.
+    pub fn own_code<'a>(&self, endpoint: impl Fn(SpanId) -> Option<&'a str>) -> HashSet<&'a str> {
+        self.code.own(|names| {
+            let of = |id: Option<SpanId>| id.and_then(&endpoint);
+            of(names.hex).or_else(|| of(names.decimal))
+        })
+    }
+
+    /// Whether any sample has a span at that level.
+    pub fn has(&self, level: Level) -> bool {
+        self.charges.keys().any(|(of, _)| *of == level)
+    }
+}
+
+/// The id of a sample, whatever it is written in; zero means none.
+fn names(profile: &Profile, sample: &Sample<'_>, keys: &[StringIndex]) -> Option<Names> {
+    let label = sample
+        .labels
+        .iter()
+        .find(|label| keys.contains(&label.key))?;
+    let (hex, decimal) = match label.value {
+        LabelValue::Text(text) => {
+            let text = profile.strings.get(text);
+            (text.parse().ok(), text.parse::<u64>().ok())
+        }
+        // 64 bits, whatever the sign.
+        LabelValue::Number { value, .. } => (None, Some(value.cast_unsigned())),
+    };
+    let names = Names {
+        hex,
+        decimal: decimal.filter(|id| *id != 0).map(SpanId),
+    };
+    (names.hex.is_some() || names.decimal.is_some()).then_some(names)
+}
+
+/// Threads of one pool have one name but for numbers.
+fn folded(name: &str) -> String {
+    let mut folded = String::new();
+    for c in name.chars() {
+        match c {
+            '0'..='9' if folded.ends_with('0') => {}
+            '0'..='9' => folded.push('0'),
+            c => folded.push(c),
+        }
+    }
+    folded
+}
+
+/// Perf events need no tick.
+fn tick(profile: &Profile) -> f64 {
+    let mut words = profile
+        .comments
+        .iter()
+        .flat_map(|line| line.split_whitespace());
+    if words.any(|word| word.starts_with("engine=perf")) {
+        0.0
+    } else {
+        TICK
+    }
+}
+
+/// The period that a vtprof has come to, as its profile says; 0 where it does not.
+fn achieved(profile: &Profile) -> f64 {
+    let words = profile
+        .comments
+        .iter()
+        .flat_map(|line| line.split_whitespace());
+    let mut figures = words.filter_map(|word| word.strip_prefix("period.achieved_ns="));
+    figures
+        .next()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_pool_are_one() {
+        assert_eq!(folded("pool-12-thread-345"), "pool-0-thread-0");
+        assert_eq!(
+            folded("ForkJoinPool-1-worker-9"),
+            folded("ForkJoinPool-1-worker-10")
+        );
+        assert_ne!(folded("http-1"), folded("pool-1"));
+    }
+
+    #[test]
+    fn a_charge_is_kept_by_window_and_by_what_a_sample_stands_for() {
+        let mut charge = Charge::default();
+        charge.add(WindowId(0), 10.0, 1.0);
+        charge.add(WindowId(1), 20.0, 2.0);
+        charge.add(WindowId(0), 30.0, 3.0);
+        assert_eq!(
+            charge.windows,
+            [(WindowId(0), 40.0, 4.0), (WindowId(1), 20.0, 2.0)]
+        );
+        assert_eq!((charge.nanos(), charge.samples()), (60.0, 6.0));
+        charge.add_blocked(5.0, 7.0);
+        charge.add_blocked(5.0, 1.0);
+        charge.add_blocked(6.0, 1.0);
+        assert_eq!(charge.blocked, [(5.0, 8.0), (6.0, 1.0)]);
+    }
+}

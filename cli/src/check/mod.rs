@@ -1,0 +1,73 @@
+//! `vtprof check`: whether the tags of a profile can be right, by what spans can have had.
+
+mod chance;
+mod code;
+mod evidence;
+mod judge;
+mod ledger;
+mod lives;
+mod print;
+mod table;
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use vtprof_profile::spans::SpanList;
+
+use crate::args::CheckArgs;
+use crate::figures::plural;
+use crate::input::{self, Loaded};
+
+pub use judge::Verdict;
+use ledger::Ledger;
+use lives::Lives;
+
+/// Runs the command.
+///
+/// # Errors
+/// Files that cannot be read, or in which there is nothing to be checked.
+pub fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
+    let mut ledger = Ledger::new(args.span_label.as_deref());
+    let mut spans = SpanList::default();
+    input::read_all(&args.files, |loaded| {
+        match loaded {
+            Loaded::Profile(profile) => ledger.add(&profile)?,
+            Loaded::Spans { list, .. } => {
+                spans.spans.extend(list.spans);
+                spans.without_id += list.without_id;
+            }
+        }
+        Ok(())
+    })?;
+    if ledger.cpu_profiles == 0 {
+        bail!("no CPU profile (cpu/nanoseconds) among the inputs: there is nothing to check");
+    }
+    let lives = Lives::of(&spans);
+    if lives.spans.is_empty() {
+        bail!(
+            "no span that ended among the inputs: add the -spans- files, or OTLP traces of the same time"
+        );
+    }
+    let judgement = judge::judge(&ledger, &lives, args.span_label.is_some(), &args.fan_out);
+    if judgement.rows.is_empty() {
+        if judgement.unknown == 0 {
+            let label = args.span_label.as_deref().unwrap_or("span_id");
+            bail!(
+                "no sample has a span: there is no label {label} with an id, --span-label names another"
+            );
+        }
+        bail!(
+            "{} in the profiles, and none is among the {} that ended: traces of another time or service, or a label that is no span's id",
+            plural(judgement.unknown as i128, "span"),
+            plural(lives.spans.len() as i128, "span")
+        );
+    }
+    if args.answer.json {
+        table::write_json(&ledger, &judgement, args.answer.row_limit(), out)?;
+    } else if args.answer.csv {
+        table::write_csv(&judgement, args.answer.row_limit(), out)?;
+    } else {
+        print::write(&ledger, &judgement, args.answer.row_limit(), out)?;
+    }
+    Ok(judgement.verdict)
+}

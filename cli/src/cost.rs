@@ -1,0 +1,118 @@
+//! What CPU time costs: as many vCPUs on average as it takes, and so many vCPU-hours in a month.
+
+use anyhow::{Result, bail};
+use vtprof_profile::model::Profile;
+
+use crate::measure::Measure;
+
+/// Hours of an average month, as clouds bill it.
+const HOURS_A_MONTH: f64 = 730.0;
+/// What `--cost` says of other measures.
+const REFUSED: &str = "only CPU time is paid for: a thread that waits costs no vCPU, and bytes are no time; leave --cost out, or take --kind cpu";
+
+/// The time in which profiles were taken. Windows that overlap, of several processes, count once.
+#[derive(Debug, Default)]
+pub struct Covered {
+    /// Start and end, ns since the Unix epoch.
+    windows: Vec<(i64, i64)>,
+    /// Profiles that do not say how long they took.
+    unknown: usize,
+}
+
+impl Covered {
+    pub fn add(&mut self, profile: &Profile) {
+        if profile.time_nanos > 0 && profile.duration_nanos > 0 {
+            let end = profile.time_nanos.saturating_add(profile.duration_nanos);
+            self.windows.push((profile.time_nanos, end));
+        } else {
+            self.unknown += 1;
+        }
+    }
+
+    /// All of it, ns.
+    fn nanos(&self) -> i128 {
+        let mut windows = self.windows.clone();
+        windows.sort_unstable();
+        let mut covered_to = i64::MIN;
+        let mut nanos = 0;
+        for (start, end) in windows {
+            let from = start.max(covered_to);
+            nanos += (i128::from(end) - i128::from(from)).max(0);
+            covered_to = covered_to.max(end);
+        }
+        nanos
+    }
+}
+
+/// Prices sums of CPU time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pricing {
+    covered_nanos: i128,
+}
+
+/// What a sum costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// On average over the time in which profiles were taken.
+    pub vcpus: f64,
+    /// If it goes on like that.
+    pub vcpu_hours_a_month: f64,
+}
+
+impl Pricing {
+    /// # Errors
+    /// The measure is no CPU time, or profiles do not say how long they took.
+    pub fn new(measure: &Measure, covered: &Covered) -> Result<Self> {
+        if measure.kind != "cpu" || measure.unit != "nanoseconds" {
+            bail!("--cost of {}: {REFUSED}", measure.kind);
+        }
+        let covered_nanos = covered.nanos();
+        if covered.unknown > 0 || covered_nanos == 0 {
+            bail!(
+                "--cost: {} of {} profiles do not say when they were taken and for how long; leave them out",
+                covered.unknown,
+                covered.unknown + covered.windows.len()
+            );
+        }
+        Ok(Pricing { covered_nanos })
+    }
+
+    /// Of so many ns of CPU time.
+    pub fn of(&self, cpu_nanos: i128) -> Cost {
+        let vcpus = cpu_nanos as f64 / self.covered_nanos as f64;
+        Cost {
+            vcpus,
+            vcpu_hours_a_month: vcpus * HOURS_A_MONTH,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn covered(windows: &[(i64, i64)]) -> i128 {
+        Covered {
+            windows: windows.to_vec(),
+            unknown: 0,
+        }
+        .nanos()
+    }
+
+    #[test]
+    fn time_that_two_processes_were_profiled_in_counts_once_and_gaps_not_at_all() {
+        assert_eq!(covered(&[]), 0);
+        assert_eq!(covered(&[(10, 20), (20, 30)]), 20);
+        assert_eq!(covered(&[(15, 30), (10, 20)]), 20);
+        assert_eq!(covered(&[(10, 100), (20, 30), (200, 201)]), 91);
+    }
+
+    #[test]
+    fn half_a_cpu_is_365_hours_a_month() {
+        let pricing = Pricing {
+            covered_nanos: 60_000_000_000,
+        };
+        let cost = pricing.of(30_000_000_000);
+        assert_eq!((cost.vcpus, cost.vcpu_hours_a_month), (0.5, 365.0));
+    }
+}

@@ -1,0 +1,113 @@
+//! `vtprof top --cost` and `--by package`.
+
+mod support;
+
+use support::{CpuProfile, Folder, failure, json, row, run, stdout};
+use vtprof_profile::builder::ProfileBuilder;
+use vtprof_profile::kind::Kind;
+
+/// Two windows of a minute: half a vCPU in the first, a quarter of it in Cart.
+fn service() -> Folder {
+    let folder = Folder::new();
+    CpuProfile::window(0)
+        .burn(750, &["com.shop.Cart.get"], &[])
+        .burn(
+            2250,
+            &["com.shop.json.Writer.write", "com.shop.Cart.get"],
+            &[],
+        )
+        .write(&folder.file("a.pb.gz"));
+    CpuProfile::window(1).write(&folder.file("b.pb.gz"));
+    folder
+}
+
+#[test]
+fn a_function_costs_the_vcpus_that_its_self_time_takes_on_average() {
+    let folder = service();
+    let path = folder.path().to_str().expect("a path");
+    // 30 s in two minutes.
+    let answer = json(["top", path, "--cost"]);
+    assert_eq!(answer["vcpus"], 0.25);
+    assert_eq!(answer["vcpu_hours_a_month"], 182.5);
+    let rows = answer["rows"].as_array().expect("rows");
+    let costs: Vec<_> = rows
+        .iter()
+        .map(|row| (row["name"].as_str(), row["vcpus"].as_f64()))
+        .collect();
+    assert_eq!(
+        costs,
+        [
+            (Some("com.shop.json.Writer.write"), Some(0.1875)),
+            (Some("com.shop.Cart.get"), Some(0.0625)),
+        ]
+    );
+    let text = stdout(&run(["top", path, "--cost"]));
+    assert!(
+        text.contains("\n0.250 vCPU on average, 182.5 vCPU-hours a month\n"),
+        "{text}"
+    );
+    assert_eq!(
+        row(&text, "Cart.get").join(" "),
+        "7.50 s 25.0 % ±3.7 % 750 0.062 45.6 30.0 s 100.0 % ±1.8 % com.shop.Cart.get"
+    );
+    assert!(json(["top", path]).get("vcpus").is_none());
+}
+
+#[test]
+fn packages_add_up_to_the_whole() {
+    let folder = service();
+    let path = folder.path().to_str().expect("a path");
+    let answer = json(["top", path, "--by", "package"]);
+    let rows = answer["rows"].as_array().expect("rows");
+    let samples: Vec<_> = rows
+        .iter()
+        .map(|row| (row["name"].as_str(), row["self"]["samples"].as_i64()))
+        .collect();
+    assert_eq!(
+        samples,
+        [
+            (Some("com.shop.json"), Some(2250)),
+            (Some("com.shop"), Some(750))
+        ]
+    );
+}
+
+#[test]
+fn waiting_memory_and_locks_have_no_cost() {
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Cpu) {
+        let folder = Folder::new();
+        let types = [kind.count(), kind.amount()];
+        let mut builder = ProfileBuilder::new(&types, kind.period(), 1);
+        builder.default_sample_type(kind.amount().kind);
+        builder.set_time(support::START, support::WINDOW);
+        support::write(&builder.finish(), &folder.file("x.pb.gz"));
+        let path = folder.path().to_str().expect("a path");
+        let refused = failure(&run(["top", path, "--cost"]));
+        assert!(
+            refused.contains(&format!(
+                "--cost of {}: only CPU time is paid for",
+                kind.amount().kind
+            )),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn samples_are_no_cpu_time_and_without_a_length_there_is_no_cost() {
+    let folder = service();
+    let path = folder.path().to_str().expect("a path");
+    let refused = failure(&run(["top", path, "--cost", "--sample-type", "samples"]));
+    assert!(refused.contains("--cost of samples"), "{refused}");
+
+    let folder = Folder::new();
+    let mut profile = CpuProfile::window(0).burn(1, &["a"], &[]).build();
+    profile.duration_nanos = 0;
+    support::write(&profile, &folder.file("x.pb.gz"));
+    let path = folder.path().to_str().expect("a path");
+    let refused = failure(&run(["top", path, "--cost"]));
+    assert!(
+        refused.contains("1 of 1 profiles do not say when"),
+        "{refused}"
+    );
+}

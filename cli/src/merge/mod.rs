@@ -90,13 +90,46 @@ fn file_name(kind: &str) -> String {
 
 fn write_profile(profile: &Profile, path: &Path) -> Result<()> {
     let is_plain = path.extension().is_some_and(|ending| ending == "pb");
-    write_file(path, |mut file| {
+    let mut bytes = 0;
+    write_file(path, |file| {
+        let mut write = |out: &mut dyn Write| {
+            let mut counted = Counted { out, bytes: 0 };
+            profile.write_pprof(&mut counted)?;
+            bytes = counted.bytes;
+            Ok(())
+        };
         if is_plain {
-            profile.write_pprof(&mut file)
+            write(file)
         } else {
-            gz::compress(file, |gz| profile.write_pprof(gz))
+            gz::compress(file, write)
         }
-    })
+    })?;
+    if bytes > gzip::DEFAULT_LIMIT {
+        let mib = bytes.div_ceil(1 << 20);
+        note(&format!(
+            "{}: {mib} MiB when decompressed, to be read with --max-mib {mib}; --drop-labels span_id,trace_id makes less of it",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    out: &'a mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 fn write_spans(traces: &TracesData, out: &mut (impl Write + ?Sized)) -> io::Result<()> {

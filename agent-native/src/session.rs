@@ -293,7 +293,8 @@ impl Session {
                 .ok_or(StartError::Thread(delays::THREAD))?;
         }
         if let Some(contention) = &self.contention {
-            if contention.synchronizers.is_some() && !parks::are_seen() {
+            let parks_are_seen = parks::settle();
+            if contention.synchronizers.is_some() && !parks_are_seen {
                 log::info(
                     "lock= does not see platform threads wait for locks of java.util.concurrent here: the agent must be there when the JVM starts (-agentpath)",
                 );

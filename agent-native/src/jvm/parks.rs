@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use jni_sys::{JNIEnv, JavaVM, jboolean, jlong, jmethodID, jobject};
+use once_cell::sync::OnceCell;
 use vtprof_signal::gate::Mode;
 
 use super::bindings::jvmtiEnv;
@@ -32,6 +33,9 @@ type Park = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
 /// The JVM's own function, null until it is known. Release where it is noted, which is before the JVM may call ours, pairs
 /// with Acquire there.
 static PARK: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The environment that is told of native methods. It may be switched off in the live phase only.
+static LISTENER: OnceCell<Jvmti> = OnceCell::new();
 
 static CALLBACKS: Callbacks =
     Callbacks::none().with(Event::NativeMethodBind, on_bind as *const c_void);
@@ -53,11 +57,18 @@ pub unsafe fn prepare(vm: *mut JavaVM) -> Result<()> {
         Capability::GenerateEarlyVmStart,
     ])?;
     jvmti.set_callbacks(&CALLBACKS)?;
-    jvmti.notify(Event::NativeMethodBind, true)
+    jvmti.notify(Event::NativeMethodBind, true)?;
+    LISTENER.get_or_init(|| jvmti);
+    Ok(())
 }
 
-/// Whether parks are seen. From VMInit on it does not change.
-pub fn are_seen() -> bool {
+/// In the live phase: no more methods are told of. Whether parks are seen.
+pub fn settle() -> bool {
+    if let Some(jvmti) = LISTENER.get()
+        && let Err(error) = jvmti.notify(Event::NativeMethodBind, false)
+    {
+        log::debug(&format!("the event of native methods stays on: {error}"));
+    }
     !PARK.load(Ordering::Acquire).is_null()
 }
 
@@ -71,7 +82,8 @@ extern "C" fn on_bind(
 ) {
     let bind = || {
         let jvmti = Jvmti::of(env);
-        let is_it = jvmti.method_name(method).is_ok_and(|name| name == METHOD)
+        let is_it = PARK.load(Ordering::Acquire).is_null()
+            && jvmti.method_name(method).is_ok_and(|name| name == METHOD)
             && jvmti
                 .method_class_signature(method)
                 .is_ok_and(|class| class == CLASS);
@@ -80,10 +92,6 @@ extern "C" fn on_bind(
             let ours: Park = park;
             // SAFETY: JVMTI passes a place for the address of a function with the method's signature, as ours has.
             unsafe { *bound = ours as *mut c_void };
-            // Of the other methods nothing is wanted.
-            if let Err(error) = jvmti.notify(Event::NativeMethodBind, false) {
-                log::debug(&format!("the event of native methods stays on: {error}"));
-            }
         }
     };
     if catch_unwind(AssertUnwindSafe(bind)).is_err() {

@@ -47,7 +47,6 @@ public final class Truth {
       Map.entry("slow-for-io", () -> new SlowFor(SlowFor.Reason.IO)),
       Map.entry("slow-for-gc", () -> new SlowFor(SlowFor.Reason.GC)),
       Map.entry("slow-for-runnable", () -> new SlowFor(SlowFor.Reason.RUNNABLE)),
-      Map.entry("contention", Contention::new),
       Map.entry("lock-owner", LockOwner::new),
       Map.entry("hello", Hello::new)));
 

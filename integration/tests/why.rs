@@ -49,7 +49,7 @@ fn run(jdk: &jdk::Jdk, mode: &str) -> Outcome {
 
 #[test]
 fn why_tells_what_each_of_five_services_is_slow_for() {
-    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "why") {
+    if let Some(jdk) = jdk::newest_virtual("why") {
         for mode in ["cpu", "lock", "io", "gc", "runnable"] {
             let run = run(&jdk, mode);
             let out = run.dir.path().join("out");
@@ -85,7 +85,7 @@ fn why_tells_what_each_of_five_services_is_slow_for() {
 
 #[test]
 fn what_slow_requests_alone_do_is_the_first_row_of_a_diff() {
-    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "why") {
+    if let Some(jdk) = jdk::newest_virtual("why") {
         let run = run(&jdk, "cpu");
         let frame: String = run.log.fact("slow.frame").expect("a fact");
         let took: f64 = run.log.fact("slow.took").expect("a fact");

@@ -296,7 +296,7 @@ impl Session {
             let parks_are_seen = parks::settle();
             if contention.synchronizers.is_some() && !parks_are_seen {
                 log::info(
-                    "lock= does not see platform threads wait for locks of java.util.concurrent here: the agent must be there when the JVM starts (-agentpath)",
+                    "lock= does not see platform threads wait for locks of java.util.concurrent here: the agent must be there when the JVM starts (-agentpath), without an AOT cache",
                 );
             }
             owners::spawn(self, contention).ok_or(StartError::Thread(owners::THREAD))?;

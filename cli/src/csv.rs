@@ -95,7 +95,7 @@ pub fn write<'a>(
 ) -> Result<()> {
     let mut writer = ::csv::Writer::from_writer(out);
     let write = || -> Result<(), ::csv::Error> {
-        writer.write_record(headers.iter().map(AsRef::as_ref))?;
+        writer.write_record(headers.iter().map(|header| harmless(header.as_ref())))?;
         for row in rows {
             writer.write_record(row.iter().map(|cell| cell.written().into_owned()))?;
         }

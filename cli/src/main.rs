@@ -45,7 +45,7 @@ use args::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut status = ExitCode::SUCCESS;
+    let mut judged = None;
     let done = match &cli.command {
         Command::Convert(args) => convert::run(args, &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
@@ -55,17 +55,18 @@ fn main() -> ExitCode {
         Command::Why(args) => why::run(args, &mut out),
         Command::Flame(args) => flame::run(args, &mut out),
         Command::View(args) => view::run(args, &mut out),
-        Command::Check(args) => check::run(args, &mut out).map(|verdict| {
-            if verdict == check::Verdict::Wrong {
-                status = ExitCode::FAILURE;
-            }
-        }),
+        Command::Check(args) => check::run(args, &mut out, &mut judged),
         Command::Attach(args) => attach::run(args, &mut out),
         Command::Run(args) => run::run(args),
         Command::Completions { shell } => manual::completions(*shell, &mut out),
         Command::Man => manual::man(&mut out),
     };
-    match done.and_then(|()| Ok(out.flush()?)) {
+    let done = done.and_then(|()| Ok(out.flush()?));
+    let status = match judged {
+        Some(check::Verdict::Wrong) => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    };
+    match done {
         Ok(()) => status,
         // The reader of a pipe has seen enough, e.g. `vtprof top … | head`.
         Err(error) if is_broken_pipe(&error) => status,

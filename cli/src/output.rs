@@ -59,11 +59,27 @@ impl Output {
         let Ok(folder) = folder.canonicalize() else {
             return Ok(());
         };
-        let is_read = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| input == folder);
-        if let Some(input) = inputs.iter().find(is_read) {
+        let inputs: Vec<PathBuf> = inputs
+            .iter()
+            .filter_map(|i| i.canonicalize().ok())
+            .collect();
+        // All files of a folder are named one by one where a shell has replaced a pattern.
+        let lies_there = |input: &PathBuf| input.is_file() && input.parent() == Some(&folder);
+        let is_read = inputs.contains(&folder);
+        if is_read || matches!(self, Output::Folder(_)) && inputs.iter().any(lies_there) {
             bail!(
                 "{}: this folder is read: whoever reads it again would count everything twice; write to another",
-                input.display()
+                folder.display()
+            );
+        }
+        if let Output::File(path) = self
+            && let Ok(path) = path.canonicalize()
+            && !inputs.contains(&path)
+            && inputs.iter().filter(|input| lies_there(input)).count() > 1
+        {
+            bail!(
+                "{}: is there already, beside what is read, and is none of it (a pattern behind -o?): name another file, or remove it",
+                path.display()
             );
         }
         Ok(())

@@ -500,6 +500,34 @@ fn a_folder_that_is_read_is_not_written_to() {
 }
 
 #[test]
+fn what_a_pattern_names_is_neither_overwritten_nor_written_beside() {
+    let folder = Folder::new();
+    windows(&folder);
+    let [zero, one, two] = [0, 1, 2].map(|n| folder.file(&format!("shop-1-cpu-{n}.pb.gz")));
+    let before = fs::read(&zero).expect("there");
+    // `-o *.pb.gz`: the first of them is the output.
+    let error = failure(&run([
+        "merge".as_ref(),
+        "-o".as_ref(),
+        zero.as_os_str(),
+        one.as_os_str(),
+        two.as_os_str(),
+    ]));
+    assert!(error.contains("is none of it"), "{error}");
+    assert_eq!(fs::read(&zero).expect("there"), before);
+    // `*.pb.gz -o ./`
+    let error = failure(&run([
+        "merge".as_ref(),
+        zero.as_os_str(),
+        one.as_os_str(),
+        "-o".as_ref(),
+        folder.path().as_os_str(),
+    ]));
+    assert!(error.contains("this folder is read"), "{error}");
+    assert_eq!(names(folder.path()).len(), 3);
+}
+
+#[test]
 fn standard_output_and_plain_protobuf_are_written_too() {
     let folder = Folder::new();
     windows(&folder);

@@ -406,7 +406,6 @@ fn checked_tag(book: &SpanBook, counters: &Counters, tally: Tally, tag: Tag, tim
     Tag::EMPTY
 }
 
-/// Text of the kind's label, told from the frames.
 /// A wait as what was waited for, and as what the wait for a carrier was of it. It is one wait, of the former.
 fn shares(
     state: Option<&'static str>,
@@ -427,6 +426,7 @@ fn shares(
     std::iter::once((state, rest)).chain(delay)
 }
 
+/// Text of the kind's label, told from the frames.
 fn state_of(kind: Kind, locations: &[frames::Location]) -> Option<&'static str> {
     match kind {
         Kind::Blocked => Some(State::of(locations).name()),

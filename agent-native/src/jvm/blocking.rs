@@ -57,6 +57,7 @@ impl Blocking {
     /// Waits count from now on.
     pub fn begin(&self) {
         self.begun_ns.store(now_ns(), Ordering::Relaxed);
+        self.next_window();
     }
 
     /// The calling virtual thread, `leaving` with the id `thread`, is about to leave its carrier.
@@ -77,7 +78,7 @@ impl Blocking {
         };
         let now = now_ns();
         let delayed = self.delays.as_ref();
-        let delayed = delayed.map_or(0.0, |delays| delays.mount(jni, thread));
+        let delayed = delayed.map_or(0.0, |delays| delays.mount(session, jni, thread, now));
         if session.shared.gate.mode() != Mode::Armed {
             return;
         }
@@ -105,7 +106,14 @@ impl Blocking {
             let weight = self.weight(left_ns, until_ns);
             open.extend(weight.map(|weight| (tag, weight)));
         });
+        self.next_window();
         open
+    }
+
+    fn next_window(&self) {
+        if let Some(delays) = &self.delays {
+            delays.next_window();
+        }
     }
 
     /// What the sample of a wait stands for, as far as it was sampled; `None` if there is to be none.

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jni_sys::{JNIEnv, jclass, jfieldID, jobject};
+use once_cell::sync::OnceCell;
 use vtprof_profile::kind::Kind;
 use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::Counter;
@@ -64,6 +65,17 @@ pub struct Synchronizers {
     owner: jfieldID,
     /// `None` where queues are not as expected: then owners are not known for sure.
     queue: Option<Queue>,
+    /// `VirtualThread`, where there is such a class.
+    virtual_thread: Option<jclass>,
+    /// Looked up when a virtual thread is met, as its class would be initialised by it.
+    pinned: OnceCell<Option<Pinned>>,
+}
+
+/// `VirtualThread.state`, and its values while a thread is parked without leaving its carrier.
+#[derive(Debug)]
+struct Pinned {
+    state: jfieldID,
+    values: Vec<i32>,
 }
 
 /// How `AbstractQueuedSynchronizer` queues those who wait: `head.next` is the first of them, its `waiter` the thread,
@@ -127,6 +139,29 @@ impl Synchronizers {
                     log::info(&format!("owners of locks are not known here: {error}"));
                 })
                 .ok(),
+            virtual_thread: jni.find_class_for_good("java/lang/VirtualThread").ok(),
+            pinned: OnceCell::new(),
+        })
+    }
+
+    /// Whether `thread`, for which JVMTI takes the caller, is what parks. Before JDK 24 a virtual thread becomes its carrier
+    /// for a while, as when it sets its alarm, and JVMTI does not say so; the carrier may park then, for a lock of its own.
+    ///
+    /// # Safety
+    /// `thread` is a live reference to a thread.
+    unsafe fn is_parking(&self, jni: Jni, thread: jobject) -> bool {
+        let Some(class) = self.virtual_thread else {
+            return true;
+        };
+        // SAFETY: as the caller promises; the class is a global reference.
+        if !unsafe { jni.is_instance(thread, class) } {
+            return true;
+        }
+        let pinned = self.pinned.get_or_init(|| Pinned::learn(jni, class).ok());
+        pinned.as_ref().is_some_and(|pinned| {
+            // SAFETY: a field of `VirtualThread`, which `thread` is.
+            let state = unsafe { jni.int_field(thread, pinned.state) };
+            pinned.values.contains(&state)
         })
     }
 
@@ -173,6 +208,20 @@ impl Synchronizers {
             let waiter = jni.object_field(node, queue.waiter)?;
             (jni.int_field(node, queue.status) & WAITING != 0).then_some(First { node, waiter })
         }
+    }
+}
+
+impl Pinned {
+    fn learn(jni: Jni, class: jclass) -> jni::Result<Self> {
+        let known = |name| jni.static_int(class, name).ok();
+        Ok(Self {
+            state: jni.field(class, "state", "I")?,
+            // The second is not in each JDK.
+            values: ["PINNED", "TIMED_PINNED"]
+                .into_iter()
+                .filter_map(known)
+                .collect(),
+        })
     }
 }
 
@@ -239,11 +288,29 @@ impl Contention {
         }
     }
 
+    /// The calling thread, `parking` with the id `thread`, is about to park on its OS thread; whether that is for a lock.
+    ///
+    /// # Safety
+    /// `parking` is a live reference to a thread.
+    pub unsafe fn park_in_place(
+        &self,
+        session: &Session,
+        jni: Jni,
+        parking: jobject,
+        thread: JavaThreadId,
+    ) -> bool {
+        let synchronizers = self.synchronizers.as_ref();
+        // SAFETY: as the caller promises.
+        synchronizers.is_some_and(|known| unsafe {
+            known.is_parking(jni, parking) && self.park(session, jni, parking, thread)
+        })
+    }
+
     /// The calling thread, `parking` with the id `thread`, is about to park; whether that is for a lock.
     ///
     /// # Safety
     /// `parking` is a live reference to a thread.
-    pub unsafe fn park(
+    unsafe fn park(
         &self,
         session: &Session,
         jni: Jni,

@@ -6,8 +6,11 @@
 //! nobody has looked at is told as a whole by what the thread was parked for: so delays shorter than some 10 ms are in
 //! what was waited for, and sums of delays are rather too low than too high.
 //!
-//! What this costs is bounded: beyond [`WATCHED`] waits a slot of time no more are watched, and looks take 0.3 % of a core at
-//! the most, coming further apart where many wait.
+//! Where a window ends, what was seen before is of no account: the time until then is charged to what it was.
+//!
+//! What this costs is bounded: of more than [`WATCHED`] waits in a slot of time chance decides which are watched, and looks take
+//! 0.3 % of a core at the most, coming further apart where many wait. A thread that ends while it is away, or is given up
+//! by all, is met by a look and forgotten.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -20,6 +23,7 @@ use vtprof_signal::gate::Mode;
 use vtprof_signal::perf::thread_cpu_ns;
 use vtprof_signal::tag::JavaThreadId;
 
+use super::blocking;
 use super::jni::{self, Jni};
 use super::waiters::{Entered, Held, Wait, Waiters};
 use crate::events::chance::Chance;
@@ -37,11 +41,11 @@ const SHARE: u32 = 300;
 const WATCHED: u64 = 500;
 const SLOT_NS: u64 = 100_000_000;
 
-/// States in which a thread could run and is on no carrier, as `VirtualThread.java` calls them: the first from JDK 21 to 23, the
-/// others since.
+/// States in which a thread could run and is on no carrier, as `VirtualThread.java` calls them: one of the first two in each JDK,
+/// the first in early ones.
 const RUNNABLE: [&str; 4] = ["RUNNABLE", "UNPARKED", "YIELDED", "UNBLOCKED"];
 /// Those in which it is off its carrier and cannot, or is on its way there.
-const WAITING: [&str; 9] = [
+const WAITING: [&str; 10] = [
     "PARKING",
     "PARKED",
     "TIMED_PARKING",
@@ -50,16 +54,64 @@ const WAITING: [&str; 9] = [
     "BLOCKED",
     "WAITING",
     "WAIT",
+    "TIMED_WAITING",
     "TIMED_WAIT",
 ];
 /// Set beside a state while a debugger has the thread stopped.
 const SUSPENDED: i32 = 1 << 8;
 
-/// What was seen of one wait. Relaxed: one thread looks, and the one that takes the counts may miss the last look.
+/// What was seen of one wait: a [`Seen`], packed. Relaxed: one thread writes, and the one that reads may miss its last look.
 #[derive(Debug, Default)]
-pub struct Looks {
-    all: AtomicU32,
-    runnable: AtomicU32,
+pub struct Looks(AtomicU64);
+
+/// Looks of one window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Seen {
+    /// Number of the window, modulo 2¹⁶.
+    window: u16,
+    /// Looks, and those that found the thread runnable: 24 bits each.
+    all: u32,
+    runnable: u32,
+}
+
+/// Counts go no further.
+const MOST: u32 = (1 << 24) - 1;
+
+impl Seen {
+    fn packed(self) -> u64 {
+        u64::from(self.window) << 48 | u64::from(self.all) << 24 | u64::from(self.runnable)
+    }
+
+    fn unpacked(bits: u64) -> Self {
+        Self {
+            window: (bits >> 48) as u16,
+            all: (bits >> 24) as u32 & MOST,
+            runnable: bits as u32 & MOST,
+        }
+    }
+
+    /// What counts in that window.
+    fn in_window(self, window: u16) -> Self {
+        if self.window == window {
+            self
+        } else {
+            Self {
+                window,
+                ..Self::default()
+            }
+        }
+    }
+
+    fn with(self, could_run: bool) -> Self {
+        if self.all == MOST {
+            return self;
+        }
+        Self {
+            all: self.all + 1,
+            runnable: self.runnable + u32::from(could_run),
+            ..self
+        }
+    }
 }
 
 /// What `VirtualThread.state` means on this JVM.
@@ -68,6 +120,7 @@ struct States {
     field: jfieldID,
     runnable: Vec<i32>,
     waiting: Vec<i32>,
+    ended: i32,
 }
 
 /// See the module.
@@ -76,8 +129,12 @@ pub struct Delays {
     /// Whether waits are to be watched. Relaxed: until this JVM's states have turned out not to be as expected.
     on: AtomicBool,
     watched: Waiters<Held<Looks>>,
-    /// Number of the slot, and waits watched in it: 16 bits. Relaxed: a bound that may be passed by a few.
-    budget: AtomicU64,
+    /// Number of the slot, of which 32 bits, and waits in it. Relaxed, as the next: a bound that may be passed by a few.
+    slot: AtomicU64,
+    /// Waits in the slot before.
+    before: AtomicU32,
+    /// Number of the window. Relaxed: a look that misses the end of one counts in it.
+    window: AtomicU32,
 }
 
 impl States {
@@ -93,8 +150,10 @@ impl States {
             field: jni.field(class, "state", "I")?,
             runnable: numbers(&RUNNABLE),
             waiting: numbers(&WAITING),
+            ended: jni.static_int(class, "TERMINATED")?,
         };
-        let is_known = !states.runnable.is_empty() && states.waiting.len() >= 2;
+        let woken = numbers(&RUNNABLE[..2]);
+        let is_known = !woken.is_empty() && states.waiting.len() >= 2;
         is_known
             .then_some(states)
             .ok_or_else(|| jni::JniError("states of VirtualThread".to_owned()))
@@ -117,8 +176,19 @@ impl Delays {
         Self {
             on: AtomicBool::new(true),
             watched: Waiters::new(),
-            budget: AtomicU64::new(0),
+            slot: AtomicU64::new(0),
+            before: AtomicU32::new(0),
+            window: AtomicU32::new(0),
         }
+    }
+
+    /// What was seen until now is of no account any more.
+    pub fn next_window(&self) {
+        self.window.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn window(&self) -> u16 {
+        self.window.load(Ordering::Relaxed) as u16
     }
 
     /// The calling virtual thread, `leaving` with the id `thread`, is about to leave its carrier at `now`.
@@ -134,7 +204,7 @@ impl Delays {
             return;
         }
         let counters = session.shared.counters;
-        if !self.has_room(now) {
+        if !self.has_room(now, blocking::draw) {
             counters.add(Counter::BlockedUnwatched, 1);
             return;
         }
@@ -160,38 +230,38 @@ impl Delays {
         }
     }
 
-    /// Counts one more in the slot of `now`, if there is room for it.
-    fn has_room(&self, now: u64) -> bool {
-        let slot = now / SLOT_NS;
-        let before = self.budget.load(Ordering::Relaxed);
-        let taken = if before >> 16 == slot {
-            before & 0xFFFF
-        } else {
-            0
-        };
-        if taken >= WATCHED {
-            return false;
+    /// Counts one more in the slot of `now`; whether it is one of those to be watched: so many as there is room for, of as
+    /// many as there were in the slot before, so that none is preferred for the time in the slot at which it comes.
+    fn has_room(&self, now: u64, draw: impl FnOnce() -> f64) -> bool {
+        let slot = (now / SLOT_NS) & u64::from(u32::MAX);
+        let known = self.slot.load(Ordering::Relaxed);
+        let (known_slot, mut waits) = (known >> 32, known & u64::from(u32::MAX));
+        if known_slot != slot {
+            let before = if slot == known_slot + 1 { waits } else { 0 };
+            self.before.store(before as u32, Ordering::Relaxed);
+            waits = 0;
         }
-        self.budget
-            .store(slot << 16 | (taken + 1), Ordering::Relaxed);
-        true
+        self.slot.store(slot << 32 | (waits + 1), Ordering::Relaxed);
+        let before = u64::from(self.before.load(Ordering::Relaxed));
+        before.max(waits) < WATCHED || draw() * before.max(waits) as f64 <= WATCHED as f64
     }
 
-    /// The calling virtual thread is on a carrier again: the share of its wait in which it could have run, 0 to 1.
-    pub fn mount(&self, jni: Jni, thread: JavaThreadId) -> f64 {
+    /// The calling virtual thread is on a carrier again, at `now`: the share of its wait in which it could have run, 0 to 1.
+    pub fn mount(&self, session: &Session, jni: Jni, thread: JavaThreadId, now: u64) -> f64 {
         let Some(wait) = self.watched.leave(thread) else {
             return 0.0;
         };
-        let looks = wait.lock.with();
-        let (all, runnable) = (
-            looks.all.load(Ordering::Relaxed),
-            looks.runnable.load(Ordering::Relaxed),
-        );
+        let seen = Seen::unpacked(wait.lock.with().0.load(Ordering::Relaxed));
+        let waited = Duration::from_nanos(now.saturating_sub(wait.since_ns));
         wait.lock.release(jni);
-        if all == 0 {
+        let seen = seen.in_window(self.window());
+        if seen.all == 0 {
+            if waited > 2 * TICK {
+                session.shared.counters.add(Counter::BlockedUnwatched, 1);
+            }
             0.0
         } else {
-            f64::from(runnable.min(all)) / f64::from(all)
+            f64::from(seen.runnable) / f64::from(seen.all)
         }
     }
 
@@ -204,6 +274,7 @@ impl Delays {
                 catch_unwind(AssertUnwindSafe(run)).is_ok()
             });
             if attached != Some(true) {
+                self.on.store(false, Ordering::Relaxed);
                 log::error(
                     "waits for a carrier are not told from others any more: their thread failed",
                 );
@@ -236,9 +307,20 @@ impl Delays {
             let begun = thread_cpu_ns();
             for shard in 0..self.watched.shards() {
                 self.watched.each(shard, &mut waits);
+                if waits.is_empty() {
+                    continue;
+                }
+                let window = self.window();
                 jni.with_frame(|| {
-                    for wait in waits.drain(..) {
-                        look(jni, states, &wait);
+                    for (thread, wait) in waits.drain(..) {
+                        let is_over = !look(jni, states, &wait, window);
+                        let forgotten = is_over.then(|| {
+                            let is_it = |held: &Held<Looks>| held.is_same(&wait);
+                            self.watched.forget(thread, is_it)
+                        });
+                        if let Some(forgotten) = forgotten.flatten() {
+                            forgotten.lock.release(jni);
+                        }
                         wait.release(jni);
                     }
                 });
@@ -269,20 +351,21 @@ impl Delays {
     }
 }
 
-fn look(jni: Jni, states: &States, wait: &Held<Looks>) {
+/// Looks at a wait; whether it may go on.
+fn look(jni: Jni, states: &States, wait: &Held<Looks>, window: u16) -> bool {
     let Some(thread) = wait.local(jni) else {
-        return;
+        return false;
     };
     // SAFETY: what is watched is a virtual thread, and the field is its class's.
     let state = unsafe { jni.int_field(thread, states.field) };
     jni.delete_local(thread);
     if let Some(could_run) = states.could_run(state) {
-        let looks = wait.with();
-        looks.all.fetch_add(1, Ordering::Relaxed);
-        looks
-            .runnable
-            .fetch_add(u32::from(could_run), Ordering::Relaxed);
+        let looks = &wait.with().0;
+        let seen = Seen::unpacked(looks.load(Ordering::Relaxed));
+        let seen = seen.in_window(window).with(could_run);
+        looks.store(seen.packed(), Ordering::Relaxed);
     }
+    state & !SUSPENDED != states.ended
 }
 
 #[cfg(test)]
@@ -295,6 +378,7 @@ mod tests {
             field: std::ptr::null_mut(),
             runnable: vec![9, 11],
             waiting: vec![4, 5],
+            ended: 99,
         };
         for suspended in [0, SUSPENDED] {
             assert_eq!(states.could_run(9 | suspended), Some(true));
@@ -304,13 +388,45 @@ mod tests {
     }
 
     #[test]
-    fn so_many_waits_are_watched_a_slot_and_no_more() {
+    fn as_many_waits_are_watched_a_slot_as_there_is_room_for_wherever_in_it_they_come() {
+        let mut chance = Chance::new(7);
         let delays = Delays::new();
-        for slot in [7, 8, 100] {
-            let room = (0..2 * WATCHED)
-                .filter(|n| delays.has_room(slot * SLOT_NS + n))
-                .count();
-            assert_eq!(room as u64, WATCHED, "{slot}");
+        // Few: all of them.
+        for slot in [7, 8] {
+            let each = |n| delays.has_room(slot * SLOT_NS + n, || 1.0);
+            assert!((0..WATCHED).all(each), "{slot}");
         }
+        // Ten times as many: once that is known, one in ten, early and late alike.
+        const MANY: u64 = 10 * WATCHED;
+        for slot in 9..19 {
+            let watched: Vec<u64> = (0..MANY)
+                .filter(|n| delays.has_room(slot * SLOT_NS + n, || chance.draw()))
+                .collect();
+            if slot == 9 {
+                continue;
+            }
+            let late = watched.iter().filter(|n| **n >= MANY / 2).count() as f64;
+            let all = watched.len() as f64;
+            assert!((all / WATCHED as f64 - 1.0).abs() < 0.2, "{all}");
+            assert!((late / all - 0.5).abs() < 0.1, "{late} of {all}");
+        }
+    }
+
+    #[test]
+    fn looks_count_in_their_window_alone_and_no_count_runs_into_another() {
+        let mut seen = Seen::default().in_window(u16::MAX);
+        for could_run in [true, false, true] {
+            seen = Seen::unpacked(seen.with(could_run).packed());
+        }
+        assert_eq!((seen.window, seen.all, seen.runnable), (u16::MAX, 3, 2));
+        assert_eq!(seen.in_window(u16::MAX), seen);
+        let next = seen.in_window(0);
+        assert_eq!((next.all, next.runnable), (0, 0));
+        let full = Seen {
+            window: 5,
+            all: MOST,
+            runnable: MOST,
+        };
+        assert_eq!(Seen::unpacked(full.with(true).packed()), full);
     }
 }

@@ -14,6 +14,7 @@ use jni_sys::{JNIEnv, jobject};
 use vtprof_signal::shared::Source;
 
 use super::bindings::jvmtiEnv;
+use super::callbacks::guarded;
 use super::identity;
 use super::jni::Jni;
 use super::jvmti::{ExtensionEvent, Jvmti, Result};
@@ -159,15 +160,15 @@ pub fn describe(
 }
 
 extern "C" fn on_mount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobject) {
-    let Some(session) = session::get().filter(|session| !session.is_over()) else {
-        return;
-    };
-    // SAFETY: JVMTI passes the calling thread's own environment.
-    let jni = unsafe { Jni::new(env) };
+    if let Some(session) = session::get().filter(|session| !session.is_over()) {
+        guarded(env, |jni| mount(session, jni, thread));
+    }
+}
+
+fn mount(session: &'static Session, jni: Jni, mounted: jobject) {
     let mounts = &session.mounts;
-    let mounted = thread;
     let thread = session.layout.thread_id(jni, mounted);
-    let block = identity::block(session, env);
+    let block = identity::block(session, jni.env());
     if let Some(block) = block {
         block.mount(thread);
     }
@@ -213,17 +214,18 @@ extern "C" fn on_mount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobject)
 }
 
 extern "C" fn on_unmount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobject) {
-    let Some(session) = session::get() else {
-        return;
-    };
-    if let Some(block) = identity::block(session, env) {
+    if let Some(session) = session::get() {
+        guarded(env, |jni| unmount(session, jni, thread));
+    }
+}
+
+fn unmount(session: &'static Session, jni: Jni, thread: jobject) {
+    if let Some(block) = identity::block(session, jni.env()) {
         block.unmount();
     }
     if !session.times_switches() {
         return;
     }
-    // SAFETY: JVMTI passes the calling thread's own environment.
-    let jni = unsafe { Jni::new(env) };
     let id = session.layout.thread_id(jni, thread);
     if let Some(blocking) = &session.blocking {
         blocking.unmount(session, jni, thread, id);

@@ -138,7 +138,7 @@ fn begin(session: &Session, contention: &Contention, jni: Jni) -> Option<jobject
     let thread = session.jvmti.current_thread().ok()?;
     let id = session.layout.thread_id(jni, thread);
     // SAFETY: `thread` is the calling one.
-    unsafe { contention.park(session, jni, thread, id) }.then_some(thread)
+    unsafe { contention.park_in_place(session, jni, thread, id) }.then_some(thread)
 }
 
 /// The calling thread, `thread`, is back. Waits that have begun are always ended, also where sampling was stopped since.

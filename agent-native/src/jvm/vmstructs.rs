@@ -172,6 +172,20 @@ impl VmStructs {
 
     /// A `-XX:` flag of type `bool`, as in force; `None` where this JVM has no such flag.
     pub fn flag(&self, name: &str) -> Option<bool> {
+        let value = self.flag_value(name)?;
+        // SAFETY: the address of the flag's value, a `bool`.
+        Some(unsafe { value.read() != 0 })
+    }
+
+    /// Whether a `-XX:` flag whose value is a text has one.
+    pub fn has_text(&self, flag: &str) -> bool {
+        self.flag_value(flag).is_some_and(|value| {
+            // SAFETY: the address of the flag's value, a `const char*`.
+            !unsafe { value.cast::<*const c_char>().read() }.is_null()
+        })
+    }
+
+    fn flag_value(&self, name: &str) -> Option<*const u8> {
         let flags = self.static_word("JVMFlag", &["flags"])? as *const u8;
         let count = usize::try_from(self.static_word("JVMFlag", &["numFlags"])?).ok()?;
         let size = usize::try_from(self.size_of("JVMFlag")?).ok()?;
@@ -183,10 +197,7 @@ impl VmStructs {
             // SAFETY: the JVM published a table of `count` flags of that size.
             .map(|i| Entry(unsafe { flags.add(i * size) }))
             .find(|flag| flag.text(at_name) == Some(name.as_bytes()))
-            .map(|flag| {
-                let value = flag.value::<*const u8>(at_value);
-                // SAFETY: the address of the flag's value, a `bool`.
-                unsafe { value.read() != 0 }
-            })
+            .map(|flag| flag.value::<*const u8>(at_value))
+            .filter(|value| !value.is_null())
     }
 }

@@ -124,14 +124,26 @@ impl<L: Clone> Waiters<L> {
         self.shards.len()
     }
 
-    /// Adds what those of one part wait for to `all`, from any thread.
-    pub fn each(&self, shard: usize, all: &mut Vec<L>) {
+    /// Adds those of one part, and what they wait for, to `all`, from any thread.
+    pub fn each(&self, shard: usize, all: &mut Vec<(JavaThreadId, L)>) {
         let Some(shard) = self.shards.get(shard) else {
             return;
         };
         if shard.len.load(Ordering::Relaxed) > 0 {
-            all.extend(shard.waits.lock().values().map(|wait| wait.lock.clone()));
+            let waits = shard.waits.lock();
+            all.extend(waits.iter().map(|(id, wait)| (*id, wait.lock.clone())));
         }
+    }
+
+    /// Forgets the wait of `thread`, which will not end, from any thread; if it is the one that `is_it` knows.
+    pub fn forget(&self, thread: JavaThreadId, is_it: impl FnOnce(&L) -> bool) -> Option<Wait<L>> {
+        let shard = self.shard(thread);
+        let mut waits = shard.waits.lock();
+        if !is_it(&waits.get(&thread)?.lock) {
+            return None;
+        }
+        shard.len.fetch_sub(1, Ordering::Relaxed);
+        waits.remove(&thread)
     }
 
     /// Since when `thread` waits, ns, from any thread; `None` where it does not.
@@ -187,6 +199,11 @@ impl<T> Held<T> {
     pub fn in_callback(jni: Jni, object: jobject, with: T) -> Option<Self> {
         let weak = jni.weak_ref_in_callback(object)?;
         Some(Self(Arc::new((Weak(weak), with))))
+    }
+
+    /// Whether the two are one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// What is kept with it.
@@ -273,6 +290,23 @@ mod tests {
         assert_eq!(waiters.take_all().len(), EACH + 1);
         assert_eq!(waiters.count(), 0);
         assert!(waiters.nth(0).is_none());
+    }
+
+    #[test]
+    fn a_wait_is_forgotten_once_and_only_if_it_is_the_one_that_was_seen() {
+        let waiters = Waiters::new();
+        let thread = JavaThreadId(70);
+        waiters.enter(thread, wait(1));
+        let mut seen = Vec::new();
+        (0..waiters.shards()).for_each(|shard| waiters.each(shard, &mut seen));
+        assert_eq!(seen, [(thread, 10)]);
+        assert!(waiters.forget(thread, |lock| *lock == 20).is_none());
+        assert_eq!(waiters.count(), 1);
+        let forgotten = waiters.forget(thread, |lock| *lock == 10);
+        assert_eq!(forgotten.map(|wait| wait.since_ns), Some(1));
+        assert_eq!(waiters.count(), 0);
+        assert!(waiters.forget(thread, |_| true).is_none());
+        assert!(waiters.leave(thread).is_none());
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Requests to a JVM, as HotSpot's attach listener takes them: over a socket in its `/tmp`, which it opens once it is asked to.
 
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
 use super::process::Process;
@@ -18,6 +19,9 @@ const LISTENING: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(330);
 /// Longest argument that a JVM takes in this version of the protocol, bytes.
 const LONGEST: usize = 1024;
+/// How often a request without an answer is sent again, and after what time.
+const RETRIES: u32 = 3;
+const RETRY: Duration = Duration::from_millis(200);
 /// Arguments of a request, always.
 const ARGUMENTS: usize = 3;
 /// Most of an answer that is read, bytes. One with all properties has some KiB.
@@ -36,6 +40,8 @@ pub struct Answer {
 pub struct Listener {
     socket: PathBuf,
     name: String,
+    /// Its number here.
+    process: u32,
 }
 
 /// Where JVMs have their sockets: always there, whatever `java.io.tmpdir` says.
@@ -59,6 +65,7 @@ impl Listener {
         let listener = Listener {
             socket: folder.join(format!(".java_pid{}", process.inner_number())),
             name: process.named(),
+            process: process.number(),
         };
         if !listener.listens() {
             let trigger = Trigger::set(&folder, process)?;
@@ -69,10 +76,25 @@ impl Listener {
         Ok(listener)
     }
 
+    /// Connects to the process itself: a socket of that name may be somebody else's, who has come first or has the same
+    /// number in another container.
+    fn connect(&self) -> io::Result<UnixStream> {
+        let stream = UnixStream::connect(&self.socket)?;
+        let peer = socket_peercred(&stream)?.pid.as_raw_nonzero().get();
+        if peer.cast_unsigned() == self.process {
+            Ok(stream)
+        } else {
+            let socket = self.socket.display();
+            Err(io::Error::other(format!(
+                "{socket} is of process {peer}, which is another: remove it"
+            )))
+        }
+    }
+
     fn listens(&self) -> bool {
         let is_socket = fs::metadata(&self.socket).is_ok_and(|file| file.file_type().is_socket());
         // One that is left over from a process of the same number takes no connection.
-        is_socket && UnixStream::connect(&self.socket).is_ok()
+        is_socket && self.connect().is_ok()
     }
 
     fn wait(&self, process: &Process) -> Result<()> {
@@ -104,16 +126,14 @@ impl Listener {
     /// It cannot be sent or is not answered; what the JVM thinks of it is in the answer.
     pub fn ask(&self, command: &str, arguments: &[&str]) -> Result<Answer> {
         let request = encode(command, arguments)?;
-        let fault = |error| anyhow!("{}: the attach socket: {error}", self.name);
-        let mut stream = UnixStream::connect(&self.socket).map_err(fault)?;
-        stream.set_read_timeout(Some(ANSWER)).map_err(fault)?;
-        stream.write_all(&request).map_err(fault)?;
-        let mut answer = Vec::new();
-        match stream.take(ANSWER_LIMIT).read_to_end(&mut answer) {
-            Ok(_) => {}
-            // Whoever may not ask is cut off.
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => answer.clear(),
-            Err(error) => return Err(fault(error)),
+        let mut answer = self.exchange(&request)?;
+        // A JVM that has just begun to listen may drop the first: nothing was done then.
+        for _ in 0..RETRIES {
+            if !answer.is_empty() {
+                break;
+            }
+            std::thread::sleep(RETRY);
+            answer = self.exchange(&request)?;
         }
         decode(&String::from_utf8_lossy(&answer)).with_context(|| {
             format!(
@@ -121,6 +141,22 @@ impl Listener {
                 self.name
             )
         })
+    }
+
+    /// The answer to a request; empty where the connection was closed without one.
+    fn exchange(&self, request: &[u8]) -> Result<Vec<u8>> {
+        let fault = |error| anyhow!("{}: the attach socket: {error}", self.name);
+        let mut stream = self.connect().map_err(fault)?;
+        stream.set_read_timeout(Some(ANSWER)).map_err(fault)?;
+        stream.write_all(request).map_err(fault)?;
+        let mut answer = Vec::new();
+        match stream.take(ANSWER_LIMIT).read_to_end(&mut answer) {
+            Ok(_) => {}
+            // Whoever may not ask is cut off.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => answer.clear(),
+            Err(error) => return Err(fault(error)),
+        }
+        Ok(answer)
     }
 }
 

@@ -1,6 +1,6 @@
 //! How long spans lived, and whether several threads may have worked for one at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::spans::{SpanList, SpanRecord};
@@ -37,7 +37,10 @@ pub struct Lives {
 impl Lives {
     pub fn of(list: &SpanList) -> Self {
         let mut families: HashMap<SpanId, Vec<&SpanRecord>> = HashMap::new();
-        for span in &list.spans {
+        // One that was exported twice would overlap itself.
+        let mut seen = HashSet::new();
+        let once = |span: &&SpanRecord| seen.insert((span.trace, span.span));
+        for span in list.spans.iter().filter(once) {
             families.entry(span.local_root).or_default().push(span);
         }
         let mut lives = Lives::default();

@@ -26,7 +26,7 @@ use lives::Lives;
 ///
 /// # Errors
 /// Files that cannot be read, or in which there is nothing to be checked.
-pub fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
+pub fn run(args: &CheckArgs, out: &mut impl Write, judged: &mut Option<Verdict>) -> Result<()> {
     let mut ledger = Ledger::new(args.span_label.as_deref());
     let mut spans = SpanList::default();
     input::read_all(&args.files, |loaded| {
@@ -62,6 +62,8 @@ pub fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
             plural(lives.spans.len() as i128, "span")
         );
     }
+    // Before it is told, as nobody may read all of it.
+    *judged = Some(judgement.verdict);
     if args.answer.json {
         table::write_json(&ledger, &judgement, args.answer.row_limit(), out)?;
     } else if args.answer.csv {
@@ -69,5 +71,5 @@ pub fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
     } else {
         print::write(&ledger, &judgement, args.answer.row_limit(), out)?;
     }
-    Ok(judgement.verdict)
+    Ok(())
 }

@@ -1,10 +1,11 @@
 //! The comparison for programs: JSON and CSV.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::csv::{self, Cell};
 use crate::json;
 use crate::measure::Measure;
 use crate::requests::Left;
@@ -134,7 +135,6 @@ fn compare(compare: &Compare) -> JsonCompare {
 
 /// Writes a line for each row; the names of the columns say what they are of.
 pub fn csv(view: &View<'_>, out: &mut impl Write) -> Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
     let [first, second] = view.names.map(SideName::text);
     let mut header = vec!["function".to_owned()];
     for part in ["total", "self"] {
@@ -148,26 +148,20 @@ pub fn csv(view: &View<'_>, out: &mut impl Write) -> Result<()> {
             format!("{part}_is"),
         ]);
     }
-    csv.write_record(&header).map_err(io::Error::from)?;
-    for row in &view.shown {
-        csv.write_record(record(row)).map_err(io::Error::from)?;
-    }
-    csv.flush()?;
-    Ok(())
+    csv::write(&header, view.shown.iter().map(record), out)
 }
 
-fn record(row: &Row) -> Vec<String> {
-    let known = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
-    let mut record = vec![row.name.clone()];
+fn record(row: &Row) -> Vec<Cell<'_>> {
+    let mut record = vec![row.name.as_str().into()];
     for compare in [&row.total, &row.own] {
         record.extend([
-            compare.rates[0].to_string(),
-            compare.rates[1].to_string(),
-            compare.difference.value.to_string(),
-            known(compare.difference.half_width),
-            known(compare.difference.chance),
-            known(compare.false_rate),
-            compare.verdict.text().to_owned(),
+            compare.rates[0].into(),
+            compare.rates[1].into(),
+            compare.difference.value.into(),
+            compare.difference.half_width.into(),
+            compare.difference.chance.into(),
+            compare.false_rate.into(),
+            compare.verdict.text().into(),
         ]);
     }
     record

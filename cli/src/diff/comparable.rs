@@ -169,10 +169,10 @@ fn lost(side: &Stacks<'_>) -> Option<f64> {
         let count = count.parse::<i128>().unwrap_or(0);
         // Left out by intent: sampling was stopped, or what it stands for is not known.
         if key.starts_with(&dropped) && !key.ends_with("_stopped") && !key.ends_with("_first") {
-            lost += count;
+            lost = lost.saturating_add(count);
         } else if key == all {
-            taken += count;
+            taken = taken.saturating_add(count);
         }
     }
-    share(lost, lost + taken)
+    share(lost, lost.saturating_add(taken))
 }

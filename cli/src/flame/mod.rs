@@ -12,7 +12,6 @@ mod sums;
 mod svg;
 mod texts;
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -23,6 +22,7 @@ use crate::args::{FilesArgs, FlameArgs, FlameFormat};
 use crate::bundle::{Bundle, OfKind};
 use crate::figures::plural;
 use crate::measure::Chooser;
+use crate::output::{self, Output};
 use crate::spans::roots::Roots;
 use crate::text::{note, printable, shortened};
 
@@ -51,7 +51,12 @@ pub fn run(args: &FlameArgs, out: &mut impl Write) -> Result<()> {
         FlameFormat::Svg | FlameFormat::Collapsed => sets.stacks(args, format)?,
     };
     match to_file {
-        Some(path) => write_file(path, &bytes),
+        Some(path) => {
+            let mut inputs = args.files.files.clone();
+            inputs.extend(args.base.iter().cloned());
+            Output::File(path.to_owned()).check(&inputs, true)?;
+            output::write_file(path, |out| out.write_all(&bytes))
+        }
         None => Ok(out.write_all(&bytes)?),
     }
 }
@@ -62,10 +67,6 @@ fn by_ending(path: Option<&Path>) -> FlameFormat {
         Some("collapsed" | "folded" | "txt") => FlameFormat::Collapsed,
         _ => FlameFormat::Html,
     }
-}
-
-fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).map_err(|error| anyhow!("{}: cannot write: {error}", path.display()))
 }
 
 /// What is shown and, where two are compared, the base.

@@ -126,11 +126,13 @@ fn exact(sides: [&Side; 2], costs: [&Cost; 2], per: Per) -> Option<f64> {
         Per::Second => side.exposure.seconds,
         Per::Share => side.whole.samples as f64,
     });
-    let [a, b] = costs.map(|cost| u64::try_from(cost.samples).unwrap_or(0));
-    if exposures.iter().any(|exposure| *exposure <= 0.0) || a + b == 0 {
+    let [a, b] = costs.map(|cost| u64::try_from(cost.samples).ok());
+    let (a, b) = (a?, b?);
+    let both = a.checked_add(b)?;
+    if exposures.iter().any(|exposure| *exposure <= 0.0) || both == 0 {
         return None;
     }
-    let counts = Binomial::new(exposures[1] / (exposures[0] + exposures[1]), a + b).ok()?;
+    let counts = Binomial::new(exposures[1] / (exposures[0] + exposures[1]), both).ok()?;
     let at_most = counts.cdf(b);
     let at_least = b.checked_sub(1).map_or(1.0, |less| counts.sf(less));
     Some((2.0 * at_most.min(at_least)).min(1.0))

@@ -1,6 +1,6 @@
 //! The answer for programs: JSON and CSV. Times are ns of a span on average.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use super::evidence::{Loss, Thin, Verdict};
 use super::frames::FrameLoss;
 use super::parts::Part;
 use super::waits::EvenlyLonger;
+use crate::csv::{self, Cell};
 use crate::json;
 use crate::measure::Measure;
 use crate::stats::Difference;
@@ -218,44 +219,38 @@ fn verdict(view: &View) -> JsonVerdict<'_> {
 
 /// Writes a line for each part, and behind it one for each frame of it.
 pub fn csv(view: &View, out: &mut impl Write) -> Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    let known = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
-    let mut write = |record: [String; 7]| csv.write_record(record).map_err(io::Error::from);
-    write(
-        [
-            "part",
-            "frame",
-            "leaf",
-            "fast_nanos",
-            "slow_nanos",
-            "difference_nanos",
-            "half_width_nanos",
-        ]
-        .map(str::to_owned),
-    )?;
+    let headers = [
+        "part",
+        "frame",
+        "leaf",
+        "fast_nanos",
+        "slow_nanos",
+        "difference_nanos",
+        "half_width_nanos",
+    ];
+    let mut rows: Vec<Vec<Cell<'_>>> = Vec::new();
     for loss in &view.losses {
-        write([
-            loss.part.name().to_owned(),
-            String::new(),
-            String::new(),
-            loss.fast.to_string(),
-            loss.slow.to_string(),
-            loss.difference.value.to_string(),
-            known(loss.difference.half_width),
-        ])?;
+        rows.push(vec![
+            loss.part.name().into(),
+            Cell::Nothing,
+            Cell::Nothing,
+            loss.fast.into(),
+            loss.slow.into(),
+            loss.difference.value.into(),
+            loss.difference.half_width.into(),
+        ]);
         let behind = view.behind.iter().find(|behind| behind.part == loss.part);
         for row in behind.map_or(&[][..], |behind| &behind.rows) {
-            write([
-                loss.part.name().to_owned(),
-                row.frame.clone(),
-                row.leaf.clone(),
-                String::new(),
-                String::new(),
-                row.difference.value.to_string(),
-                known(row.difference.half_width),
-            ])?;
+            rows.push(vec![
+                loss.part.name().into(),
+                row.frame.as_str().into(),
+                row.leaf.as_str().into(),
+                Cell::Nothing,
+                Cell::Nothing,
+                row.difference.value.into(),
+                row.difference.half_width.into(),
+            ]);
         }
     }
-    csv.flush()?;
-    Ok(())
+    csv::write(&headers, rows, out)
 }

@@ -56,7 +56,7 @@ pub fn of(
     let (kind, title, missing) = match part {
         Part::Lock => (
             Kind::LockOwner,
-            "who has these locks meanwhile",
+            "who has locks of these classes, in the whole recording",
             "who has the locks meanwhile is not told: there is no lock profile (agent option lock=1ms)",
         ),
         Part::Gc => (

@@ -205,7 +205,8 @@ fn spans_needed(lead: &Loss, slow: &[Split], samples: i128) -> Option<u64> {
         let by_chance: f64 = slow.iter().map(|split| split.by_chance).sum();
         squares = squares.max(by_chance / slow.len() as f64);
         if samples > 0 {
-            least = least.max((FEW as u64 * slow.len() as u64).div_ceil(samples as u64));
+            let samples = u64::try_from(samples).unwrap_or(u64::MAX);
+            least = least.max((FEW as u64 * slow.len() as u64).div_ceil(samples));
         }
     }
     let enough = needed(squares.sqrt(), CLOSE * lead.difference.value)?;

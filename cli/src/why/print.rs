@@ -89,7 +89,7 @@ fn told(view: &View, lead: Part, beside: &[Part], out: &mut impl Write) -> Resul
             "{} {}: {} of it ({})",
             match at {
                 0 => "it is",
-                _ if beside.contains(&loss.part) => "and as much",
+                _ if beside.contains(&loss.part) => "and, not surely less",
                 _ => "then",
             },
             loss.part.is(),

@@ -16,6 +16,16 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// As much of a text as a line may have.
+fn shown(text: &str) -> &str {
+    const LONGEST: usize = 80;
+    let end = text
+        .char_indices()
+        .nth(LONGEST)
+        .map_or(text.len(), |(at, _)| at);
+    &text[..end]
+}
+
 /// A number of 64 bits.
 pub(super) trait Int: fmt::Display + Default + Sized {
     fn of(number: i128) -> Option<Self>;
@@ -52,7 +62,7 @@ impl<T: Int> Visitor<'_> for IntVisitor<T> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
         let number = text.parse().ok().and_then(T::of);
-        number.ok_or_else(|| E::custom(format_args!("{text:?} is no 64-bit number")))
+        number.ok_or_else(|| E::custom(format_args!("{:?} is no 64-bit number", shown(text))))
     }
 
     fn visit_unit<E: Error>(self) -> Result<T, E> {
@@ -134,9 +144,13 @@ impl Visitor<'_> for BytesVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
-        self.encoding
-            .decode(text.as_bytes())
-            .map_err(|error| E::custom(format_args!("{text:?} is not {}: {error}", self.name)))
+        self.encoding.decode(text.as_bytes()).map_err(|error| {
+            E::custom(format_args!(
+                "{:?} is not {}: {error}",
+                shown(text),
+                self.name
+            ))
+        })
     }
 
     fn visit_unit<E: Error>(self) -> Result<Vec<u8>, E> {
@@ -204,7 +218,7 @@ macro_rules! enumeration {
                     let number = [$($name),*].iter().position(|known| *known == name);
                     number
                         .and_then(|number| number.try_into().ok())
-                        .ok_or_else(|| E::custom(format_args!("{name:?} is no value of this")))
+                        .ok_or_else(|| E::custom(format_args!("{:?} is no value of this", shown(name))))
                 }
 
                 fn visit_unit<E: Error>(self) -> Result<i32, E> {

@@ -12,8 +12,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := dist
-.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak bench bench-merge fuzz native prepare prepare-demo prepare-test prepare-matrix clean
-.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak browser-test bench native prepare prepare-demo prepare-test prepare-matrix clean
+.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak browser-test bench bench-merge fuzz native prepare prepare-demo prepare-test prepare-matrix clean
 
 JDK17 = $(shell . scripts/lib.sh; find_jdk 17 999 javac)
 JDK21 = $(shell . scripts/lib.sh; find_jdk 21 999 javac)

@@ -201,10 +201,11 @@ unsafe fn prepare_first(
         options.lock = None;
     }
     // An AOT cache is given up by HotSpot where somebody asks for an early VMStart (`filemap.cpp`, JDK 24+), which is worse.
-    let has_aot_cache = library
-        .and_then(VmStructs::of)
-        .is_some_and(|structs| structs.has_text("AOTCache"));
-    if options.lock.is_some() && !jvmti.is_live() && !has_aot_cache {
+    let has_aot_cache = || {
+        let structs = library.and_then(VmStructs::of);
+        structs.is_some_and(|structs| structs.has_text("AOTCache"))
+    };
+    if options.lock.is_some() && !jvmti.is_live() && !has_aot_cache() {
         // SAFETY: `raw_vm` is the entry point's, and this is OnLoad.
         let watched = unsafe { parks::prepare(raw_vm) };
         if let Err(error) = watched {

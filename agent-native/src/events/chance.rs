@@ -5,6 +5,8 @@
 //! short ones hardly any is sampled. Each is drawn for itself, since a fixed distance between samples would beat
 //! with programs that wait in a rhythm.
 
+use std::time::Duration;
+
 use crate::aggregate::weight::Weight;
 
 /// What the sample of a wait stands for, or `None` if there is to be none. `draw` gives a number from 0 up to 1,
@@ -36,6 +38,11 @@ impl Chance {
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
+    }
+
+    /// A time between a half and one and a half of `mean`.
+    pub fn around(&mut self, mean: Duration) -> Duration {
+        mean.mul_f64(0.5 + self.draw())
     }
 
     /// A number from 0 up to 1, without 1.

@@ -213,14 +213,10 @@ impl Synchronizers {
 
 impl Pinned {
     fn learn(jni: Jni, class: jclass) -> jni::Result<Self> {
-        let known = |name| jni.static_int(class, name).ok();
         Ok(Self {
             state: jni.field(class, "state", "I")?,
             // The second is not in each JDK.
-            values: ["PINNED", "TIMED_PINNED"]
-                .into_iter()
-                .filter_map(known)
-                .collect(),
+            values: jni.static_ints(class, &["PINNED", "TIMED_PINNED"]),
         })
     }
 }
@@ -428,7 +424,10 @@ pub fn class_name(session: &Session, jni: Jni, lock: &Held) -> Option<Arc<str>> 
 }
 
 /// Runs `body` for the session there is.
-fn listening(env: *mut JNIEnv, body: impl FnOnce(&'static Session, &'static Contention, Jni)) {
+pub(super) fn listening(
+    env: *mut JNIEnv,
+    body: impl FnOnce(&'static Session, &'static Contention, Jni),
+) {
     if let Some(session) = session::get().filter(|session| !session.is_over())
         && let Some(contention) = &session.contention
     {

@@ -12,7 +12,6 @@
 //! 0.3 % of a core at the most, coming further apart where many wait. A thread that ends while it is away, or is given up
 //! by all, is met by a look and forgotten.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -26,10 +25,10 @@ use vtprof_signal::tag::JavaThreadId;
 use super::blocking;
 use super::jni::{self, Jni};
 use super::waiters::{Entered, Held, Wait, Waiters};
+use super::worker;
 use crate::events::chance::Chance;
 use crate::log;
 use crate::session::Session;
-use crate::threads::timer::OsThreadId;
 
 /// Name of the thread.
 pub const THREAD: &str = "vtprof-delays";
@@ -140,19 +139,13 @@ pub struct Delays {
 impl States {
     fn learn(jni: Jni) -> jni::Result<Self> {
         let class = jni.find_class("java/lang/VirtualThread")?;
-        let numbers = |names: &[&str]| -> Vec<i32> {
-            names
-                .iter()
-                .filter_map(|name| jni.static_int(class, name).ok())
-                .collect()
-        };
         let states = Self {
             field: jni.field(class, "state", "I")?,
-            runnable: numbers(&RUNNABLE),
-            waiting: numbers(&WAITING),
+            runnable: jni.static_ints(class, &RUNNABLE),
+            waiting: jni.static_ints(class, &WAITING),
             ended: jni.static_int(class, "TERMINATED")?,
         };
-        let woken = numbers(&RUNNABLE[..2]);
+        let woken = jni.static_ints(class, &RUNNABLE[..2]);
         let is_known = !woken.is_empty() && states.waiting.len() >= 2;
         is_known
             .then_some(states)
@@ -267,24 +260,13 @@ impl Delays {
 
     /// Starts the thread that looks; `None` when it could not be started.
     pub fn spawn(&'static self, session: &'static Session) -> Option<()> {
-        let body = move || {
-            session.registry.exclude(OsThreadId::current());
-            let attached = session.vm.attached(THREAD, |jni| {
-                let run = || self.run(session, jni);
-                catch_unwind(AssertUnwindSafe(run)).is_ok()
-            });
-            if attached != Some(true) {
-                self.on.store(false, Ordering::Relaxed);
-                log::error(
-                    "waits for a carrier are not told from others any more: their thread failed",
-                );
-            }
+        let failed = || {
+            self.on.store(false, Ordering::Relaxed);
+            log::error(
+                "waits for a carrier are not told from others any more: their thread failed",
+            );
         };
-        std::thread::Builder::new()
-            .name(THREAD.to_owned())
-            .spawn(body)
-            .ok()
-            .map(drop)
+        worker::spawn(session, THREAD, move |jni| self.run(session, jni), failed)
     }
 
     fn run(&self, session: &Session, jni: Jni) {
@@ -294,7 +276,7 @@ impl Delays {
         let mut states = None;
         while !session.is_over() {
             // An even rhythm would beat with that of programs.
-            std::thread::sleep(nap.mul_f64(0.5 + chance.draw()));
+            std::thread::sleep(chance.around(nap));
             if session.shared.gate.mode() != Mode::Armed {
                 continue;
             }

@@ -92,6 +92,12 @@ impl Jni {
         Ok(call!(self, GetStaticIntField, class, field))
     }
 
+    /// The values of those of `names` that the class has; as [`static_int`](Self::static_int).
+    pub fn static_ints(self, class: jclass, names: &[&str]) -> Vec<i32> {
+        let known = |name: &&str| self.static_int(class, name).ok();
+        names.iter().filter_map(known).collect()
+    }
+
     /// Reads a `long` field. No Java code runs, nothing is allocated: fit for a mount callback.
     ///
     /// # Safety

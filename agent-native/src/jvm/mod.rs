@@ -27,7 +27,7 @@
 //! | [`classes`] | whose a method id is, while its class lives |
 //! | [`methods`] | methods by id, for the symbolizer |
 //! | [`redefinitions`] | when classes are redefined |
-//! | [`vm`] | the VM itself: attaching a thread |
+//! | [`vm`], [`worker`] | the VM itself: attaching a thread, and one of the agent's own |
 
 pub mod allocations;
 pub mod bindings;
@@ -63,3 +63,4 @@ pub mod support;
 pub mod vm;
 pub mod vmstructs;
 pub mod waiters;
+pub mod worker;

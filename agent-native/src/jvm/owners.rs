@@ -22,7 +22,6 @@
 //! it and does not name virtual ones (`GetObjectMonitorUsage`, `jvmtiEnvBase.cpp`, JDK 21 to 25): at the most ten such
 //! stops a second. So a monitor's owner is not known while it computes, but while it sleeps or waits for I/O.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use jni_sys::jobject;
@@ -39,6 +38,7 @@ use super::capture;
 use super::contention::{self, Contention, First, Synchronizers};
 use super::jni::Jni;
 use super::waiters::{Held, Wait, Waiters};
+use super::worker;
 use crate::aggregate::weight::Weight;
 use crate::events::chance::Chance;
 use crate::events::sample::EventHead;
@@ -59,21 +59,12 @@ const PICKED: usize = 4;
 
 /// Starts the thread; `None` when it could not be started.
 pub fn spawn(session: &'static Session, contention: &'static Contention) -> Option<()> {
-    let body = move || {
-        session.registry.exclude(OsThreadId::current());
-        let attached = session.vm.attached(THREAD, |jni| {
-            let run = || Owners::new(session, contention, jni).run();
-            catch_unwind(AssertUnwindSafe(run)).is_ok()
-        });
-        if attached != Some(true) {
-            log::error("owners of locks are not looked for any more: their thread failed");
-        }
-    };
-    std::thread::Builder::new()
-        .name(THREAD.to_owned())
-        .spawn(body)
-        .ok()
-        .map(drop)
+    worker::spawn(
+        session,
+        THREAD,
+        move |jni| Owners::new(session, contention, jni).run(),
+        || log::error("owners of locks are not looked for any more: their thread failed"),
+    )
 }
 
 /// How a lock tells its owner.
@@ -143,10 +134,9 @@ impl Owners {
         }
     }
 
-    /// Between a half and one and a half of what was asked for: a fixed time would beat with programs that wait in a
-    /// rhythm.
+    /// Not a fixed time: it would beat with programs that wait in a rhythm.
     fn nap(&mut self) -> Duration {
-        LOCK_OWNERS.mul_f64(0.5 + self.chance.draw())
+        self.chance.around(LOCK_OWNERS)
     }
 
     /// Looks at some of `waiters`, at the most `most`; together they stand for all of them in the `tick` ns until `now`.

@@ -19,7 +19,7 @@ use vtprof_signal::gate::Mode;
 
 use super::bindings::jvmtiEnv;
 use super::callbacks::guarded;
-use super::contention::Contention;
+use super::contention::{Contention, listening};
 use super::jni::Jni;
 use super::jvmti::{Callbacks, Capability, Event, Jvmti, Result};
 use crate::log;
@@ -113,23 +113,15 @@ unsafe extern "system" fn park(
     // SAFETY: the JVM gave that address for the method, so it is a function of its signature.
     let function = unsafe { std::mem::transmute::<*mut c_void, Park>(function) };
     let mut thread = None;
-    sampling(env, |session, contention, jni| {
-        thread = begin(session, contention, jni);
+    listening(env, |session, contention, jni| {
+        if session.shared.gate.mode() == Mode::Armed {
+            thread = begin(session, contention, jni);
+        }
     });
     // SAFETY: the arguments are the JVM's own, for that method.
     unsafe { function(env, this, is_absolute, time) };
     if let Some(thread) = thread {
         ended(env, thread);
-    }
-}
-
-/// Runs `body` where waits for locks are sampled.
-fn sampling(env: *mut JNIEnv, body: impl FnOnce(&'static Session, &'static Contention, Jni)) {
-    if let Some(session) = session::get().filter(|session| !session.is_over())
-        && let Some(contention) = &session.contention
-        && session.shared.gate.mode() == Mode::Armed
-    {
-        guarded(env, |jni| body(session, contention, jni));
     }
 }
 

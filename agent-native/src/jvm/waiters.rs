@@ -164,9 +164,8 @@ impl<L: Clone> Waiters<L> {
     }
 }
 
-/// The reference itself.
 #[derive(Debug)]
-pub struct Weak(jobject);
+struct Weak(jobject);
 
 // SAFETY: a weak global reference belongs to no thread.
 unsafe impl Send for Weak {}

@@ -120,7 +120,7 @@ impl Wall {
             let ticks = visits.tick();
             // From half to one and a half of them, each drawn for itself: even ones would keep step with what the
             // application does by the clock. What was missed is not made up for: the next stands for it.
-            let gap = (self.period * ticks).mul_f64(0.5 + chance.draw());
+            let gap = chance.around(self.period * ticks);
             next = (next + gap).max(Instant::now());
             self.changed.wait_until(&mut phase, next);
         }

@@ -3,23 +3,12 @@
 
 use anyhow::Result;
 use vtprof_profile::kind::Kind;
-use vtprof_profile::merge::Merger;
-use vtprof_profile::model::Profile;
 use vtprof_profile::spans::SpanList;
 
 use crate::args::FilesArgs;
+use crate::by_kind::ByKind;
+pub use crate::by_kind::OfKind;
 use crate::input::{self, Loaded};
-
-/// Profiles of one kind.
-#[derive(Debug)]
-pub struct OfKind {
-    /// `None` for what vtprof does not write.
-    pub kind: Option<Kind>,
-    /// Their sum.
-    pub profile: Profile,
-    /// How many files it is of.
-    pub files: u64,
-}
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -39,20 +28,10 @@ impl Bundle {
     /// The first file that cannot be read.
     pub fn read(args: &FilesArgs) -> Result<Self> {
         let mut bundle = Bundle::default();
-        let mut mergers: Vec<(Option<Kind>, Vec<_>, Merger)> = Vec::new();
+        let mut sums = ByKind::default();
         input::read_all(args, |loaded| {
             match loaded {
-                Loaded::Profile(profile) => {
-                    let known = mergers
-                        .iter()
-                        .position(|(_, types, _)| *types == profile.sample_types);
-                    let at = known.unwrap_or_else(|| {
-                        let kind = Kind::of(&profile);
-                        mergers.push((kind, profile.sample_types.clone(), Merger::new()));
-                        mergers.len() - 1
-                    });
-                    mergers[at].2.add(&profile)?;
-                }
+                Loaded::Profile(profile) => sums.of(&profile).add(&profile)?,
                 Loaded::Spans { list, left_out } => {
                     bundle.spans.spans.extend(list.spans);
                     bundle.spans.without_id += list.without_id;
@@ -61,17 +40,7 @@ impl Bundle {
             }
             Ok(())
         })?;
-        for (kind, _, merger) in mergers {
-            let files = merger.profiles();
-            if let Some(profile) = merger.finish() {
-                bundle.profiles.push(OfKind {
-                    kind,
-                    profile,
-                    files,
-                });
-            }
-        }
-        bundle.profiles.sort_by_key(|of| of.kind);
+        bundle.profiles = sums.finish();
         Ok(bundle)
     }
 

@@ -6,11 +6,11 @@ use anyhow::{Result, anyhow, bail};
 use vtprof_profile::Message;
 use vtprof_profile::formats::{Document, Format, Hint, collapsed, speedscope};
 use vtprof_profile::kind::Kind;
-use vtprof_profile::merge::Merger;
-use vtprof_profile::model::{LabelValue, Profile, ValueType};
+use vtprof_profile::model::{LabelValue, Profile};
 use vtprof_profile::otlp::{profiles::ProfilesData, write_profiles};
 
 use crate::args::ConvertArgs;
+use crate::by_kind::ByKind;
 use crate::gz;
 use crate::input;
 use crate::output::{Output, write_file};
@@ -53,7 +53,7 @@ fn form(args: &ConvertArgs) -> Result<Form> {
 
 /// The inputs, added up by what their values are.
 fn read(args: &ConvertArgs) -> Result<Vec<Profile>> {
-    let mut mergers: Vec<(Option<Kind>, Vec<ValueType>, Merger)> = Vec::new();
+    let mut sums = ByKind::default();
     let mut has_spans = false;
     let hint = Hint {
         format: args.from,
@@ -64,22 +64,14 @@ fn read(args: &ConvertArgs) -> Result<Vec<Profile>> {
             has_spans = true;
             return Ok(());
         };
-        let kind = Kind::of(&profile);
-        if args.kind.is_some() && kind != args.kind {
+        if args.kind.is_some() && Kind::of(&profile) != args.kind {
             return Ok(());
         }
-        let mut known = mergers.iter();
-        let known = known.position(|(_, types, _)| *types == profile.sample_types);
-        let at = known.unwrap_or_else(|| {
-            mergers.push((kind, profile.sample_types.clone(), Merger::new()));
-            mergers.len() - 1
-        });
-        mergers[at].2.add(&profile)?;
+        sums.of(&profile).add(&profile)?;
         Ok(())
     })?;
-    mergers.sort_by_key(|(kind, _, _)| *kind);
-    let profiles = mergers.into_iter().map(|(_, _, merger)| merger.finish());
-    let profiles: Vec<_> = profiles.flatten().collect();
+    let profiles = sums.finish().into_iter().map(|of| of.profile);
+    let profiles: Vec<_> = profiles.collect();
     if profiles.is_empty() {
         match args.kind {
             Some(kind) => bail!("no {} profile among the inputs", kind.name()),

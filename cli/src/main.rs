@@ -7,6 +7,7 @@
 mod args;
 mod attach;
 mod bundle;
+mod by_kind;
 mod check;
 mod convert;
 mod cost;
@@ -29,6 +30,7 @@ mod run;
 mod selection;
 mod spans;
 mod stats;
+
 mod tags;
 mod text;
 mod top;

@@ -6,6 +6,9 @@ use std::io::Write as _;
 
 use crate::figures::thousands;
 
+/// Stands for the stack of a sample that has no frame, which files of others may have.
+pub const NO_STACK: &str = "[no stack]";
+
 /// The text with what could command or deceive a terminal written out as `\u{…}`: control
 /// characters (escape sequences start with one), line separators and marks that hide or reorder
 /// other characters. Span and function names are data of others.

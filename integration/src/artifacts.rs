@@ -16,13 +16,7 @@ pub fn repository() -> PathBuf {
 /// # Errors
 /// There is none; the message says how to build it.
 pub fn agent() -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| repository().join("target"), PathBuf::from);
-    existing(
-        "VTPROF_AGENT",
-        target.join("release/libvtprof.so"),
-        "cargo build --release",
-    )
+    release("VTPROF_AGENT", "libvtprof.so")
 }
 
 /// The command line tool: `VTPROF_TOOL`, else the release build.
@@ -30,13 +24,14 @@ pub fn agent() -> Result<PathBuf> {
 /// # Errors
 /// There is none; the message says how to build it.
 pub fn tool() -> Result<PathBuf> {
+    release("VTPROF_TOOL", "vtprof")
+}
+
+fn release(variable: &str, name: &str) -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| repository().join("target"), PathBuf::from);
-    existing(
-        "VTPROF_TOOL",
-        target.join("release/vtprof"),
-        "cargo build --release",
-    )
+    let file = target.join("release").join(name);
+    existing(variable, file, "cargo build --release")
 }
 
 /// The shim: `VTPROF_SHIM`, else Maven's build.

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod builder;
+pub mod comments;
 pub mod content;
 #[cfg(feature = "formats")]
 pub mod formats;

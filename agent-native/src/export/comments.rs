@@ -3,6 +3,7 @@
 //! Few lines, since `go tool pprof` prints all of them, of all windows, above its tables: a line of facts that
 //! all windows share, one of this window's, one of its counters.
 
+use vtprof_profile::comments::{COUNTERS, WINDOW};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::durations::Counts;
 
@@ -155,7 +156,7 @@ pub fn lines(
         format!("context.strategy={}", window.strategy),
         format!("engine={}", facts.engine),
         format!(
-            "window: period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} start.monotonic_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}",
+            "{WINDOW}period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} start.monotonic_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}",
             window.period_ns,
             window.process_cpu_ns,
             window.sampled_cpu_ns,
@@ -167,7 +168,7 @@ pub fn lines(
             window.methods_noted,
             now.times_since(earlier)
         ),
-        format!("counters (those not named are 0): {}", counted.join(" ")),
+        format!("{COUNTERS}{}", counted.join(" ")),
     ];
     if facts.is_stress {
         lines.push("stress: signals by the wall clock, figures are no CPU time".to_owned());

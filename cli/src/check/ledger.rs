@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Result, bail};
+use vtprof_profile::comments;
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{LabelValue, Profile, Sample, StringIndex};
@@ -188,13 +189,7 @@ impl Ledger {
         let keys = self.keys(profile);
         let (mut nanos_in_all, mut samples_in_all) = (0.0, 0.0);
         for sample in profile.samples.iter() {
-            let at = |index: usize| {
-                sample
-                    .values
-                    .get(index)
-                    .copied()
-                    .map_or(0.0, |v| v.max(0) as f64)
-            };
+            let at = |index| value_at(&sample, index);
             let nanos = at(value);
             let samples = count.map_or_else(|| nanos / period, at);
             nanos_in_all += nanos;
@@ -245,13 +240,7 @@ impl Ledger {
             })
             .collect();
         for sample in profile.samples.iter() {
-            let at = |index: usize| {
-                sample
-                    .values
-                    .get(index)
-                    .copied()
-                    .map_or(0.0, |v| v.max(0) as f64)
-            };
+            let at = |index| value_at(&sample, index);
             let (nanos, events) = (at(value), at(count).max(1.0));
             let is_timed = profile
                 .frames(&sample)
@@ -366,6 +355,12 @@ fn folded(name: &str) -> String {
     folded
 }
 
+/// A value of a sample; one below zero is none.
+fn value_at(sample: &Sample<'_>, index: usize) -> f64 {
+    let value = sample.values.get(index).copied().unwrap_or(0);
+    value.max(0) as f64
+}
+
 /// Perf events need no tick.
 fn tick(profile: &Profile) -> f64 {
     let mut words = profile
@@ -381,15 +376,9 @@ fn tick(profile: &Profile) -> f64 {
 
 /// The period that a vtprof has come to, as its profile says; 0 where it does not.
 fn achieved(profile: &Profile) -> f64 {
-    let words = profile
-        .comments
-        .iter()
-        .flat_map(|line| line.split_whitespace());
-    let mut figures = words.filter_map(|word| word.strip_prefix("period.achieved_ns="));
-    figures
-        .next()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0.0)
+    let key = "period.achieved_ns";
+    let known = comments::figure(&profile.comments, comments::WINDOW, key);
+    known.map_or(0.0, |nanos| nanos as f64)
 }
 
 #[cfg(test)]

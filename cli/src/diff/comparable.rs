@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use vtprof_profile::comments;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{Profile, Sample};
 
@@ -148,11 +149,7 @@ fn list(facts: &BTreeSet<&str>) -> String {
 /// Samples that the agent lost, as a share of those it should have taken; `None` where it does not say.
 fn lost(side: &Stacks<'_>) -> Option<f64> {
     let kind = side.kind?;
-    let line = side
-        .profile
-        .comments
-        .iter()
-        .find_map(|line| line.strip_prefix("counters (those not named are 0): "))?;
+    let counters = comments::of(&side.profile.comments, comments::COUNTERS)?;
     let (mut lost, mut taken) = (0_i128, 0_i128);
     let dropped = match kind {
         Kind::Cpu => "dropped.".to_owned(),
@@ -162,11 +159,7 @@ fn lost(side: &Stacks<'_>) -> Option<f64> {
         Kind::Cpu => "samples.taken".to_owned(),
         kind => format!("{}.samples", kind.name()),
     };
-    for pair in line.split_whitespace() {
-        let Some((key, count)) = pair.split_once('=') else {
-            continue;
-        };
-        let count = count.parse::<i128>().unwrap_or(0);
+    for (key, count) in counters {
         // Left out by intent: sampling was stopped, or what it stands for is not known.
         if key.starts_with(&dropped) && !key.ends_with("_stopped") && !key.ends_with("_first") {
             lost = lost.saturating_add(count);

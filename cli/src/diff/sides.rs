@@ -14,12 +14,9 @@ use crate::figures::Sum;
 use crate::measure::{Chooser, Measure};
 use crate::requests::{Left, Member, Members, Names, Requests, Speeds, Tally, Which, tally};
 use crate::stats::{Exposure, Per, Side};
-use crate::text::note;
+use crate::text::{NO_STACK, note};
 
 use super::comparable;
-
-/// The row of samples without any frame, which files of others may have.
-const NO_STACK: &str = "[no stack]";
 
 /// What a side is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

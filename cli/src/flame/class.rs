@@ -1,5 +1,7 @@
 //! What sort of code a frame is, by its name: what it is coloured by.
 
+use crate::text::NO_STACK;
+
 /// Sorts of frames; the page has the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameClass {
@@ -18,7 +20,7 @@ pub enum FrameClass {
 const BROKEN: [&str; 2] = ["[truncated", "[failed"];
 const JDK: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
 const GO: [&str; 3] = ["runtime.", "syscall.", "internal/"];
-const STATES: [&str; 3] = ["[gc pause]", "[still blocked]", "[no stack]"];
+const STATES: [&str; 3] = ["[gc pause]", "[still blocked]", NO_STACK];
 
 impl FrameClass {
     /// The sort of the function of that name in that source file (`""` where it is not known).

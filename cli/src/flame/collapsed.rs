@@ -9,9 +9,7 @@ use super::condition::Condition;
 use crate::measure::Reader;
 use crate::spans::roots::Roots;
 use crate::tags::TagKeys;
-use crate::text::{printable, shortened};
-
-const NO_STACK: &str = "[no stack]";
+use crate::text::{NO_STACK, printable, shortened};
 
 /// Values by stack: what is shown, and the base.
 #[derive(Debug, Default)]

@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use vtprof_profile::model::{Profile, Sample};
 
 use super::texts::{TextId, Texts};
-use crate::text::{printable, shortened};
-
-/// The row of samples without any frame, which files of others may have.
-const NO_STACK: &str = "[no stack]";
+use crate::text::{NO_STACK, printable, shortened};
 
 /// A node; 0 is the root, which is no frame.
 pub type NodeId = u32;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 use vtprof_profile::formats::{Document, Hint};
 use vtprof_profile::kind::Kind;
-use vtprof_profile::merge::Merger;
 use vtprof_profile::model::{Profile, ValueType};
 use vtprof_profile::otlp::Gathered;
 use vtprof_profile::otlp::trace::TracesData;
@@ -13,6 +12,7 @@ use vtprof_profile::otlp::trace::TracesData;
 use super::filter::Filter;
 use super::traces::keep;
 use crate::args::{KindOrSpans, MergeArgs};
+use crate::by_kind::ByKind;
 use crate::figures::plural;
 use crate::input;
 use crate::text::note;
@@ -38,7 +38,7 @@ pub struct Sums {
 /// The first file that cannot be read, or nothing among them that was asked for.
 pub fn read(args: &MergeArgs) -> Result<Sums> {
     let mut filter = Filter::new(args);
-    let mut mergers: Vec<(Option<Kind>, Vec<ValueType>, Merger)> = Vec::new();
+    let mut sums = ByKind::default();
     let mut spans: Option<Gathered> = None;
     let mut left_out: BTreeMap<&str, i128> = BTreeMap::new();
     input::read_documents(&args.files, &Hint::default(), |document| {
@@ -52,13 +52,7 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
                     *left_out.entry(name).or_default() += 1;
                     return Ok(());
                 }
-                let mut known = mergers.iter();
-                let known = known.position(|(_, types, _)| *types == profile.sample_types);
-                let at = known.unwrap_or_else(|| {
-                    mergers.push((kind, profile.sample_types.clone(), Merger::new()));
-                    mergers.len() - 1
-                });
-                filter.add(&profile, &mut mergers[at].2)?;
+                filter.add(&profile, sums.of(&profile))?;
             }
             Document::Traces(traces) => {
                 if args.kind.is_none_or(|asked| asked == KindOrSpans::Spans) {
@@ -68,7 +62,7 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
         }
         Ok(())
     })?;
-    if mergers.is_empty() && spans.is_none() {
+    if sums.is_empty() && spans.is_none() {
         let others = left_out
             .iter()
             .map(|(name, files)| plural(*files, &format!("{name} profile")));
@@ -89,13 +83,10 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
     if filter.matched_nothing() {
         note("no sample matches the focus; `vtprof spans` lists names and ids");
     }
-    mergers.sort_by_key(|(kind, _, _)| *kind);
     let mut names = BTreeSet::new();
-    let profiles = mergers.into_iter().filter_map(|(kind, types, merger)| {
-        Some(OfKind {
-            name: name(kind, &types, &mut names),
-            profile: merger.finish()?,
-        })
+    let profiles = sums.finish().into_iter().map(|of| OfKind {
+        name: name(of.kind, &of.profile.sample_types, &mut names),
+        profile: of.profile,
     });
     Ok(Sums {
         profiles: profiles.collect(),

@@ -19,9 +19,8 @@ use crate::measure::{Chooser, Measure};
 use crate::package::package_of;
 use crate::selection::{Choice, Selection};
 use crate::tags::TagKeys;
+use crate::text::NO_STACK;
 
-/// The row of samples without any frame, which files of others may have.
-const NO_STACK: &str = "[no stack]";
 /// The row of functions without a source file.
 const NO_FILE: &str = "[no file]";
 

@@ -12,6 +12,7 @@ use crate::figures::Sum;
 use crate::measure::{Chooser, Measure};
 use crate::requests::{Member, Members, Names, Requests};
 use crate::tags::TagKeys;
+use crate::text::NO_STACK;
 
 /// A lock that has less of the waits is not asked after.
 const MUCH: f64 = 0.1;
@@ -113,7 +114,7 @@ pub fn of(
         let nobody = if kind == Kind::LockOwner {
             "(owner not proved)"
         } else {
-            "[no stack]"
+            NO_STACK
         };
         let frame = found.or(first).unwrap_or(nobody);
         let tags = keys.read(profile, &sample);

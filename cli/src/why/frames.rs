@@ -12,6 +12,7 @@ use crate::bundle::Bundle;
 use crate::measure::Chooser;
 use crate::requests::{Left, Member, Members, NameId, Names, Requests, Tally, tally};
 use crate::stats::{Difference, Exposure, Per, Side};
+use crate::text::NO_STACK;
 
 /// The frame to name has at least this share of what the part differs by.
 const MOST: f64 = 0.5;
@@ -79,7 +80,7 @@ pub fn behind(
     let mut names = Names::default();
     let of_functions = names.of_functions(profile);
     let is_plumbing: Vec<bool> = names.ids().map(|id| plumbing.is(names.get(id))).collect();
-    let no_stack = names.id("[no stack]");
+    let no_stack = names.id(NO_STACK);
     let mut seen = Seen::default();
     let add_up = |these: &[u32], mut seen: Option<&mut Seen>| {
         let members = of_part(profile, requests, these, part);

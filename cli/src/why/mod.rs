@@ -13,6 +13,7 @@ mod waits;
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use vtprof_profile::comments;
 use vtprof_profile::kind::Kind;
 
 use crate::args::WhyArgs;
@@ -252,14 +253,6 @@ fn more_slow(slow: Slow, endpoint: &Endpoint, speeds: &Speeds) -> Option<String>
 /// CPUs that the process used on average, where its profiles say so.
 fn cpus(bundle: &Bundle) -> Option<f64> {
     let profile = &bundle.of(Kind::Cpu)?.profile;
-    let window = profile
-        .comments
-        .iter()
-        .find_map(|line| line.strip_prefix("window: "))?;
-    let nanos: f64 = window
-        .split_whitespace()
-        .find_map(|pair| pair.strip_prefix("process.cpu_ns="))?
-        .parse()
-        .ok()?;
-    (profile.duration_nanos > 0).then(|| nanos / profile.duration_nanos as f64)
+    let nanos = comments::figure(&profile.comments, comments::WINDOW, "process.cpu_ns")?;
+    (profile.duration_nanos > 0).then(|| nanos as f64 / profile.duration_nanos as f64)
 }

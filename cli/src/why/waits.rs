@@ -3,6 +3,7 @@
 //! state for that time, unless its agent tells (see [`is_told`]): it is part of the wait.
 
 use serde::Serialize;
+use vtprof_profile::comments;
 use vtprof_profile::model::Profile;
 
 use super::parts::{Part, Split};
@@ -11,7 +12,7 @@ use crate::stats::{CHANCE, Difference};
 /// What can be waited for, and is over by what others do.
 const WAITS: [Part; 5] = [Part::Lock, Part::Io, Part::Queue, Part::Sleep, Part::Other];
 /// A counter of an agent that tells the time between wake-up and mount as the state `runnable`.
-const TELLS: &str = "agent.blocked_delays_ns=";
+const TELLS: &str = "agent.blocked_delays_ns";
 /// Of what slow spans are longer by, they are ready without a carrier for at least that share.
 const LEAST_READY: f64 = 0.1;
 /// Waits of a span, on average, without which nothing is said of them.
@@ -37,11 +38,7 @@ pub struct EvenlyLonger {
 
 /// Whether the blocked profile tells it apart.
 pub fn is_told(blocked: &Profile) -> bool {
-    let mut words = blocked
-        .comments
-        .iter()
-        .flat_map(|line| line.split_whitespace());
-    words.any(|word| word.starts_with(TELLS))
+    comments::figure(&blocked.comments, comments::COUNTERS, TELLS).is_some()
 }
 
 /// The length of a wait of a group and the square of its standard error (a ratio of sums over spans), and the waits of a

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-/// Begins the line of a window's figures.
-const WINDOW: &str = "window: ";
-/// Begins the line of its counters.
-const COUNTERS: &str = "counters (those not named are 0): ";
+use crate::comments::{COUNTERS, WINDOW, figures};
 
 /// How a figure of several windows is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,14 +39,6 @@ pub(super) struct Comments {
     counters: BTreeMap<String, i128>,
     has_window: bool,
     has_counters: bool,
-}
-
-/// The `key=number` pairs of a line.
-fn figures(line: &str) -> impl Iterator<Item = (&str, i128)> {
-    line.split_whitespace().filter_map(|pair| {
-        let (key, value) = pair.split_once('=')?;
-        Some((key, value.parse().ok()?))
-    })
 }
 
 impl Comments {

@@ -4,7 +4,7 @@
 # make matrix     the tests on JDK 17, 21, 25 and, from Debian sid, 26 and 27, one by one; JDKS=26,27 TESTS="exits memory" for less
 # make truth      the published tag figures: half an hour
 # make stacks     a million stacks of virtual threads judged: an hour
-# make soak       chaos under the highest rate: MINUTES=3 JDK=25 GC=G1 SEED=… PACE=stress=4000hz KINDS=all|cpu MALLOC=debug|plain
+# make soak       chaos under the highest rate: MINUTES=1 JDK=25 GC=G1 SEED=… PACE=stress=4000hz KINDS=all|cpu MALLOC=debug|plain
 # make bench-merge  `vtprof merge` beside `go tool pprof`: WINDOWS=1000 ROUNDS=5
 # make fuzz       the parsers under libFuzzer: MINUTES=60
 # make browser-test  the pages of `vtprof flame` and `vtprof view` in Chromium

@@ -79,14 +79,13 @@ impl Jdk {
 /// # Panics
 /// When it is missing and `VTPROF_REQUIRE_JDKS` names it.
 pub fn of_feature(feature: u32, test: &str) -> Option<Jdk> {
-    static FOUND: OnceLock<BTreeMap<u32, Jdk>> = OnceLock::new();
     if listed("VTPROF_JDKS").is_some_and(|wanted| !wanted.contains(&feature)) {
         say(&format!(
             "SKIPPED {test}: VTPROF_JDKS leaves JDK {feature} out"
         ));
         return None;
     }
-    let found = FOUND.get_or_init(find_all).get(&feature).cloned();
+    let found = found().get(&feature).cloned();
     if found.is_none() {
         let reason = if LOOKED_FOR.contains(&feature) {
             format!(
@@ -131,6 +130,41 @@ pub fn each(test: &str) -> Vec<Jdk> {
     found
 }
 
+/// The oldest and the newest of [`each`]: for what is about the agent and its surroundings, where one release is much as
+/// the next. All of them where `VTPROF_JDKS` names those to test (`make matrix`).
+///
+/// # Panics
+/// As [`each`].
+pub fn ends(test: &str) -> Vec<Jdk> {
+    some(test, |place, last| place == 0 || place == last)
+}
+
+/// The newest of [`each`]: for what the release has no part in. All of them where `VTPROF_JDKS` names those to test.
+///
+/// # Panics
+/// As [`each`].
+pub fn newest(test: &str) -> Vec<Jdk> {
+    some(test, |place, last| place == last)
+}
+
+/// Those of [`each`] that are chosen by their place among those that are here, and that of the last.
+fn some(test: &str, is_chosen: impl Fn(usize, usize) -> bool) -> Vec<Jdk> {
+    if std::env::var_os("VTPROF_JDKS").is_some() {
+        return each(test);
+    }
+    let here = found();
+    let last = here.len().saturating_sub(1);
+    let chosen: Vec<_> = RELEASES
+        .into_iter()
+        .filter(|feature| here.contains_key(feature))
+        .enumerate()
+        .filter(|(place, _)| is_chosen(*place, last))
+        .filter_map(|(_, feature)| of_feature(feature, test))
+        .collect();
+    assert!(!chosen.is_empty(), "{test}: no JDK at all");
+    chosen
+}
+
 /// Those of [`each`] from a feature release on; none where none is here.
 ///
 /// # Panics
@@ -160,6 +194,12 @@ fn listed(variable: &str) -> Option<Vec<u32>> {
             })
             .collect(),
     )
+}
+
+/// Those of this machine.
+fn found() -> &'static BTreeMap<u32, Jdk> {
+    static FOUND: OnceLock<BTreeMap<u32, Jdk>> = OnceLock::new();
+    FOUND.get_or_init(find_all)
 }
 
 fn find_all() -> BTreeMap<u32, Jdk> {

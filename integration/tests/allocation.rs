@@ -79,7 +79,7 @@ fn assert_tags_are_right(run: &Outcome, recording: &Recording) -> usize {
 
 #[test]
 fn many_small_objects_and_few_large_ones_have_their_bytes_and_numbers_and_their_span() {
-    for jdk in jdk::each("allocation") {
+    for jdk in jdk::ends("allocation") {
         let run = TruthRun::new(&jdk, "allocation", Strategy::Auto)
             .seconds(10)
             .every("1s")

@@ -392,7 +392,7 @@ fn run(dir: &Path, args: &[&str], command: &[&Path]) -> Command {
 
 #[test]
 fn a_jvm_that_is_run_has_its_own_end_and_leaves_its_files_where_that_was_said() {
-    for jdk in jdk::each("run") {
+    for jdk in jdk::ends("run") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("run-tool").expect("a folder");
         let java = jdk.home.join("bin/java");

@@ -5,7 +5,7 @@ use vtprof_integration::truth_run::{Strategy, TruthRun};
 
 #[test]
 fn two_lines_by_hand_are_enough() {
-    for jdk in jdk::each("by_hand") {
+    for jdk in jdk::ends("by_hand") {
         let run = TruthRun::new(&jdk, "mix", Strategy::Auto)
             .seconds(3)
             .argument("--otel=hand")

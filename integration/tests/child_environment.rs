@@ -30,7 +30,7 @@ fn variable_of_child(finished: &Finished) -> Option<&str> {
 
 #[test]
 fn a_child_process_sees_what_the_user_set_and_nothing_of_ours() {
-    for jdk in jdk::each("child_environment") {
+    for jdk in jdk::newest("child_environment") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("child").expect("a folder");
         let library = artifacts::install(dir.path()).expect("agent and shim");

@@ -12,7 +12,7 @@ const EXITS: u32 = 15;
 
 #[test]
 fn short_lives_end_with_their_own_status_every_time() {
-    for jdk in jdk::each("exits") {
+    for jdk in jdk::ends("exits") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("exits").expect("a folder");
         for i in 0..EXITS {

@@ -11,7 +11,7 @@ const MEBIBYTES: u32 = 8 << 10;
 
 #[test]
 fn the_collectors_threads_appear_under_their_names_and_without_a_tag() {
-    for jdk in jdk::each("gc_threads") {
+    for jdk in jdk::newest("gc_threads") {
         let run = TruthRun::new(&jdk, "garbage", Strategy::Auto)
             .argument(format!("--count={MEBIBYTES}"))
             .flag("-Xmx256m")

@@ -109,7 +109,7 @@ fn five_thousand_idle_threads_are_looked_at_within_the_budget_and_all_their_time
 
 #[test]
 fn an_idle_jvm_gets_signals_for_the_cpu_it_uses_and_not_for_its_threads() {
-    for jdk in jdk::each("idle") {
+    for jdk in jdk::ends("idle") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("idle").expect("a folder");
         let options = "cpu=1000hz,out=out,every=1s,service=idle,shim=off,log=debug";

@@ -38,7 +38,7 @@ fn stdout(tool: &Path, arguments: &[&str], dir: &Path, options: &str) -> Vec<u8>
 fn a_jdk_tool_with_the_agent_prints_the_same_on_stdout() {
     let agent = artifacts::agent().expect("the agent");
     let options = format!("{QUIET} -agentpath:{}", agent.display());
-    for jdk in jdk::each("jdk_tools") {
+    for jdk in jdk::ends("jdk_tools") {
         let dir = WorkDir::new("tools").expect("a folder");
         for (name, arguments) in TOOLS {
             let Some(tool) = jdk.tool(name) else {

@@ -99,7 +99,7 @@ fn assert_books_are_even(run: &Outcome, most: u64) -> (u64, u64) {
 
 #[test]
 fn what_is_kept_is_in_use_and_what_was_let_go_is_not_under_the_span_that_allocated_it() {
-    for jdk in jdk::each("live") {
+    for jdk in jdk::ends("live") {
         let run = run(&jdk, "live=64k");
         let recording = live(&run);
         let (thinned, _) = assert_books_are_even(&run, 64 << 10);

@@ -6,7 +6,7 @@ use vtprof_integration::truth_run::{Strategy, TruthRun};
 
 #[test]
 fn a_second_agent_declines_in_one_line_and_nothing_is_counted_twice() {
-    for jdk in jdk::each("loaded_twice") {
+    for jdk in jdk::newest("loaded_twice") {
         let second = format!(
             "-agentpath:{}=out=second,cpu=1000hz",
             artifacts::agent().expect("the agent").display()

@@ -23,7 +23,7 @@ fn is_compressing(sample: &Sample) -> bool {
 
 #[test]
 fn native_code_is_the_leaf_under_its_librarys_name_above_the_method_that_called_it() {
-    for jdk in jdk::each("native_leaf") {
+    for jdk in jdk::ends("native_leaf") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("native").expect("a folder");
         let launch = Launch::new(&jdk)

@@ -63,7 +63,7 @@ fn assert_runs_on_unprofiled(jdk: &Jdk, what: &str, finished: &Finished, parts: 
 
 #[test]
 fn a_fault_in_the_options_is_one_line_and_the_application_runs_on() {
-    for jdk in jdk::each("option_errors") {
+    for jdk in jdk::newest("option_errors") {
         let _machine = Machine::turn();
         for (options, parts) in FAULTS {
             let finished = hello(&jdk, options, None);

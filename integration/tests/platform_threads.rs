@@ -5,7 +5,7 @@ use vtprof_integration::truth_run::{Strategy, TruthRun};
 
 #[test]
 fn requests_on_platform_threads_carry_their_own_span() {
-    for jdk in jdk::each("platform_threads") {
+    for jdk in jdk::ends("platform_threads") {
         for scenario in ["mix", "platform-pool", "leak", "cross-thread", "fan-out"] {
             let run = TruthRun::new(&jdk, scenario, Strategy::Auto)
                 .seconds(3)

@@ -15,7 +15,7 @@ const ON_SIGTERM: i32 = 128 + 15;
 
 #[test]
 fn sigterm_leaves_the_last_profile() {
-    for jdk in jdk::each("sigterm") {
+    for jdk in jdk::ends("sigterm") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("sigterm").expect("a folder");
         let launch = TruthRun::new(&jdk, "mix", Strategy::Auto)

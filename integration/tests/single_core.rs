@@ -9,7 +9,7 @@ use vtprof_integration::verdict::burner_frame;
 
 #[test]
 fn the_cpu_of_one_thread_adds_up_to_what_the_jvm_measured() {
-    for jdk in jdk::each("single_core") {
+    for jdk in jdk::newest("single_core") {
         for (rate, engine) in [("100hz", "engine=auto"), ("1000hz", "engine=perf")] {
             let run = TruthRun::new(&jdk, "single-core", Strategy::Auto)
                 .seconds(10)

@@ -1,7 +1,7 @@
 //! Under chaos and at the highest rate no tag and no chain is wrong, nothing crashes, hangs or leaks, and every
 //! signal is accounted for.
 //!
-//! `VTPROF_SOAK_MINUTES` (3), `_JDK` (25), `_GC` (G1), `_SEED` (the clock), `_PACE` (`stress=4000hz`), `_KINDS`
+//! `VTPROF_SOAK_MINUTES` (1), `_JDK` (25), `_GC` (G1), `_SEED` (the clock), `_PACE` (`stress=4000hz`), `_KINDS`
 //! (`all` or `cpu`) and `_MALLOC` (`debug` or `plain`; drawn) choose; `make soak` sets them.
 
 use vtprof_integration::jvm::Machine;

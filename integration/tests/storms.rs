@@ -12,7 +12,7 @@ use vtprof_integration::workdir::WorkDir;
 
 #[test]
 fn every_overflow_null_and_zero_is_caught_in_java() {
-    for jdk in jdk::each("storms") {
+    for jdk in jdk::newest("storms") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("storms").expect("a folder");
         let launch = Launch::new(&jdk)

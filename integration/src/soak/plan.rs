@@ -63,7 +63,7 @@ impl Plan {
         };
         Ok(Some(Plan {
             jdk,
-            minutes: setting("MINUTES", 3)?,
+            minutes: setting("MINUTES", 1)?,
             gc: setting("GC", "G1".to_owned())?.replace("GC", ""),
             seed,
             pace: setting("PACE", "stress=4000hz".to_owned())?,

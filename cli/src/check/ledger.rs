@@ -44,7 +44,7 @@ pub struct WindowId(usize);
 pub struct Charge {
     /// ns and samples by window, in the order in which they were read.
     pub windows: Vec<(WindowId, f64, f64)>,
-    /// Names of the threads that ran for it, digits folded, as numbers of [`Ledger::threads`].
+    /// Names of the threads that ran for it, digits folded, as numbers of [`Ledger::threads`]; of many, two.
     pub threads: Vec<usize>,
     /// Blocked time by what a sample of it stands for at the most, ns each.
     pub blocked: Vec<(f64, f64)>,
@@ -198,7 +198,10 @@ impl Ledger {
                     }
                     let charge = self.charges.entry((*level, names)).or_default();
                     charge.add(window, nanos, samples);
-                    if let Some(thread) = thread.filter(|thread| !charge.threads.contains(thread)) {
+                    let is_new = |thread: &usize| !charge.threads.contains(thread);
+                    if charge.threads.len() < 2
+                        && let Some(thread) = thread.filter(is_new)
+                    {
                         charge.threads.push(thread);
                     }
                 }

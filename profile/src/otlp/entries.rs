@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::memo::{Memo, of};
 use super::profiles::{KeyValueAndUnit, Location, ProfilesDictionary, ValueType};
 use super::trace::{AnyValue, any_value};
 use super::write_profiles::{SPAN_LABEL, TRACE_LABEL};
@@ -17,35 +18,6 @@ use crate::model::{
 };
 
 const UNKNOWN: &str = "[unknown]";
-
-/// What entries of a table are in the profile at hand. It is made once a message and not once a profile, of which a message
-/// can have as many as the table has entries.
-struct Memo<T> {
-    /// With the number of the profile.
-    entries: Vec<Option<(u32, T)>>,
-}
-
-impl<T: Clone> Memo<T> {
-    fn of(len: usize) -> Self {
-        Memo {
-            entries: vec![None; len],
-        }
-    }
-
-    fn get(&self, index: i32, profile: u32) -> Option<T> {
-        match of(&self.entries, index)? {
-            Some((number, known)) if *number == profile => Some(known.clone()),
-            _ => None,
-        }
-    }
-
-    fn set(&mut self, index: i32, profile: u32, known: T) {
-        let index = usize::try_from(index).ok();
-        if let Some(entry) = index.and_then(|index| self.entries.get_mut(index)) {
-            *entry = Some((profile, known));
-        }
-    }
-}
 
 /// A stack of the tables.
 #[derive(Debug, Clone, Copy)]
@@ -447,11 +419,6 @@ impl<'a, 'm> Entries<'a, 'm> {
             .wrapping_add(mapping.file_offset);
         Ok(format!("{object}+{in_file:#x}"))
     }
-}
-
-/// The entry of that index.
-fn of<T>(table: &[T], index: i32) -> Option<&T> {
-    table.get(usize::try_from(index).ok()?)
 }
 
 fn dangling(table: &'static str, index: i32) -> Flaw {

@@ -6,6 +6,8 @@ mod entries;
 mod gather;
 #[cfg(feature = "formats")]
 pub mod json;
+#[cfg(feature = "merge")]
+mod memo;
 pub mod profiles;
 #[cfg(feature = "merge")]
 mod read_profiles;

@@ -163,7 +163,7 @@ mod tests {
         let error = budget.spend(Of::Comments, 1).expect_err("one too many");
         assert_eq!(
             error.to_string(),
-            "more than 65546 comments, too many for a file of 160 bytes: it is damaged or made to fill memory"
+            "more than 65546 comments, too many for a file of 160 bytes: it is damaged or made to fill memory, leave it out"
         );
         assert_eq!(budget.spend(Of::Text, 64 << 20), Ok(()), "of its own");
     }
@@ -182,7 +182,7 @@ mod tests {
         let error = check_frames(65_537).expect_err("one too many");
         assert_eq!(
             error.to_string(),
-            "more than 65536 frames in one stack: no profiler writes that"
+            "more than 65536 frames in one stack: no profiler writes that, leave the file out"
         );
     }
 }

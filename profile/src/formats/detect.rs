@@ -296,3 +296,67 @@ fn undecoded(bytes: &[u8], start: usize, error: &prost::DecodeError) -> ModelErr
         flaw: Flaw::Wire(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spans::spans_to_traces;
+
+    fn refusal(bytes: &[u8], format: Option<Format>) -> String {
+        let hint = Hint {
+            format,
+            ..Hint::default()
+        };
+        let result = read(bytes, &hint, |_| ());
+        result.expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn what_is_no_otlp_is_told_by_its_byte() {
+        let otlp = Some(Format::OtlpProto);
+        let traces = spans_to_traces("shop", []).encode_to_vec();
+        let with = |more: &[u8]| [traces.as_slice(), more].concat();
+        let at = traces.len();
+        assert_eq!(
+            refusal(&with(&[0x3a, 0]), otlp),
+            format!("neither OTLP traces nor profiles: field 7 at byte {at} is of something else")
+        );
+        assert_eq!(
+            refusal(&with(&[0x0a, 9]), otlp),
+            format!(
+                "neither OTLP traces nor profiles: field at byte {at}: cut short: 9 bytes announced, 0 left"
+            )
+        );
+        // A resource whose schema is no UTF-8, behind one that is good.
+        let error = refusal(&with(&[0x0a, 3, 0x1a, 1, 0xff]), None);
+        let start = format!("looks like OTLP spans, but is not: resource at byte {at}: ");
+        assert!(error.starts_with(&start), "{error}");
+        assert!(error.contains("UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn a_message_behind_its_length_is_told_by_its_byte_in_the_file() {
+        let traces = spans_to_traces("shop", []).encode_to_vec();
+        let len = u32::try_from(traces.len()).expect("short").to_be_bytes();
+        let mut bytes = [len.as_slice(), &traces, &[0, 0, 0, 4, 0x0a, 2, 0x0a, 7]].concat();
+        let at = 4 + traces.len();
+        let error = refusal(&bytes, None);
+        let inside = at + 4 + 2;
+        assert_eq!(
+            error,
+            format!(
+                "message at byte {at}: looks like OTLP spans, but is not: field at byte {inside}: cut short: 7 bytes announced, 0 left"
+            )
+        );
+        bytes.truncate(at);
+        assert!(read(&bytes, &Hint::default(), |_| ()).is_ok());
+    }
+
+    #[test]
+    fn json_of_something_else_is_told_with_how_much_of_it_there_is() {
+        assert_eq!(
+            refusal(b"{\"a\":1} {\"b\":{}}", None),
+            "JSON, but neither OTLP traces or profiles nor speedscope: none of its 2 documents has their fields"
+        );
+    }
+}

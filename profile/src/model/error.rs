@@ -112,7 +112,7 @@ pub enum Flaw {
     #[error("it is missing")]
     Missing,
     /// More of something than any file has.
-    #[error("more than {most} {what}: no profiler writes that")]
+    #[error("more than {most} {what}: no profiler writes that, leave the file out")]
     Most {
         /// The most that is read.
         most: u64,
@@ -121,7 +121,7 @@ pub enum Flaw {
     },
     /// Named so often that it would be far more than the bytes of the file.
     #[error(
-        "more than {most} {what}, too many for a file of {bytes} bytes: it is damaged or made to fill memory"
+        "more than {most} {what}, too many for a file of {bytes} bytes: it is damaged or made to fill memory, leave it out"
     )]
     Expands {
         /// The most that is read of a file of this size.

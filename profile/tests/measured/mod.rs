@@ -91,6 +91,10 @@ const TIMES: usize = 256;
 
 pub fn is_bounded(name: &str, cost: &Cost) {
     let bound = FLOOR + TIMES * cost.bytes;
+    let Cost {
+        bytes, most, asked, ..
+    } = cost;
+    println!("{name}: {bytes} bytes, {most} of memory, {asked} asked for");
     assert!(cost.most <= bound, "{name}: {cost:?}");
     // What a list asks for as it grows, and what is made on the way.
     assert!(cost.asked <= 8 * bound, "{name}: {cost:?}");

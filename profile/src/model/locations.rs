@@ -211,7 +211,8 @@ impl Mappings {
         let object = mapping.map(|mapping| (mapping, object(strings.get(mapping.path))));
         Ok(match object {
             Some((mapping, object)) if !object.is_empty() => {
-                budget.spend(Of::Text, object.len())?;
+                // It is in two tables, which double as they grow.
+                budget.spend(Of::Text, object.len().saturating_mul(4))?;
                 let in_file = location.address.wrapping_sub(mapping.start);
                 let in_file = in_file.wrapping_add(mapping.offset);
                 format!("{object}+{in_file:#x}")

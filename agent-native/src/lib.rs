@@ -23,6 +23,7 @@
 //! | [`aggregate`] | sums of a window |
 //! | [`symbolize`] | names and lines |
 //! | [`export`] | files |
+//! | [`figures`] | what the agent says of itself |
 //! | [`heap`] | how much memory the agent holds |
 
 mod aggregate;
@@ -30,6 +31,7 @@ mod control;
 mod drain;
 mod events;
 mod export;
+mod figures;
 mod heap;
 #[cfg(feature = "inject")]
 mod inject;

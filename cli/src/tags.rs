@@ -1,13 +1,13 @@
 //! The labels that tie a sample to a span.
 
-use vtprof_profile::model::{Label, LabelValue, Profile, Sample, StringIndex};
+use vtprof_profile::model::{KeyIndices, Label, LabelValue, Profile, Sample, StringIndex};
 
 /// Where one profile keeps its tag labels' keys, looked up once.
 pub struct TagKeys {
-    trace: Vec<StringIndex>,
-    span: Vec<StringIndex>,
-    root: Vec<StringIndex>,
-    name: Vec<StringIndex>,
+    trace: KeyIndices,
+    span: KeyIndices,
+    root: KeyIndices,
+    name: KeyIndices,
 }
 
 /// The tag labels of one sample; empty texts count as absent.
@@ -40,7 +40,7 @@ impl TagKeys {
         profile: &Profile,
         sample: &Sample<'_>,
     ) -> (Option<StringIndex>, Option<StringIndex>) {
-        let text = |keys: &[StringIndex]| {
+        let text = |keys: &KeyIndices| {
             sample
                 .text(keys)
                 .filter(|text| !profile.strings.get(*text).is_empty())
@@ -52,7 +52,7 @@ impl TagKeys {
     }
 
     pub fn read<'a>(&self, profile: &'a Profile, sample: &Sample<'_>) -> Tags<'a> {
-        let text = |keys: &[StringIndex]| {
+        let text = |keys: &KeyIndices| {
             sample
                 .text(keys)
                 .map(|text| profile.strings.get(text))

@@ -10,6 +10,7 @@
 //! projects' `.proto` files.
 #![forbid(unsafe_code)]
 
+mod bounds;
 pub mod builder;
 pub mod comments;
 pub mod content;

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use vtprof_profile::comments;
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
-use vtprof_profile::model::{LabelValue, Profile, Sample, StringIndex};
+use vtprof_profile::model::{KeyIndices, LabelValue, Profile, Sample};
 
 use super::code::Code;
 
@@ -44,7 +44,7 @@ pub struct WindowId(usize);
 pub struct Charge {
     /// ns and samples by window, in the order in which they were read.
     pub windows: Vec<(WindowId, f64, f64)>,
-    /// Names of the threads that ran for it, digits folded, as numbers of [`Ledger::threads`].
+    /// Names of the threads that ran for it, digits folded, as numbers of [`Ledger::threads`]; of many, two.
     pub threads: Vec<usize>,
     /// Blocked time by what a sample of it stands for at the most, ns each.
     pub blocked: Vec<(f64, f64)>,
@@ -115,8 +115,8 @@ pub struct Ledger {
 
 /// Where one profile keeps the labels.
 struct Keys {
-    levels: Vec<(Level, Vec<StringIndex>)>,
-    thread: Vec<StringIndex>,
+    levels: Vec<(Level, KeyIndices)>,
+    thread: KeyIndices,
 }
 
 impl Ledger {
@@ -153,12 +153,8 @@ impl Ledger {
                 (Level::Root, find("local_root_span_id")),
             ],
         };
-        let mut thread = find("thread");
-        thread.extend(
-            ["thread name", "thread_name"]
-                .iter()
-                .flat_map(|key| find(key)),
-        );
+        let names = ["thread", "thread name", "thread_name"];
+        let thread = profile.strings.find_any(&names);
         Keys { levels, thread }
     }
 
@@ -202,7 +198,10 @@ impl Ledger {
                     }
                     let charge = self.charges.entry((*level, names)).or_default();
                     charge.add(window, nanos, samples);
-                    if let Some(thread) = thread.filter(|thread| !charge.threads.contains(thread)) {
+                    let is_new = |thread: &usize| !charge.threads.contains(thread);
+                    if charge.threads.len() < 2
+                        && let Some(thread) = thread.filter(is_new)
+                    {
                         charge.threads.push(thread);
                     }
                 }
@@ -322,7 +321,7 @@ impl Ledger {
 }
 
 /// The id of a sample, whatever it is written in; zero means none.
-fn names(profile: &Profile, sample: &Sample<'_>, keys: &[StringIndex]) -> Option<Names> {
+fn names(profile: &Profile, sample: &Sample<'_>, keys: &KeyIndices) -> Option<Names> {
     let label = sample
         .labels
         .iter()

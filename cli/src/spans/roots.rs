@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
-use vtprof_profile::model::Profile;
+use vtprof_profile::model::{KeyIndices, Profile};
 use vtprof_profile::spans::{SpanKind, SpanList, SpanStatus};
 
 use crate::figures::Sum;
@@ -95,7 +95,8 @@ impl Roots {
     pub fn add_profile(&mut self, profile: &Profile, column: ColumnId, reader: Reader) {
         let keys = TagKeys::of(profile);
         let label = Kind::of(profile).and_then(Kind::label);
-        let state_keys = label.map_or_else(Vec::new, |label| profile.strings.find(label));
+        let state_keys =
+            label.map_or_else(KeyIndices::default, |label| profile.strings.find(label));
         let mut states: HashMap<&str, Arc<str>> = HashMap::new();
         for sample in profile.samples.iter() {
             let sum = reader.sum(&sample);

@@ -50,6 +50,9 @@ struct Seen {
     depth: HashMap<NameId, (f64, f64)>,
     leaves: HashMap<(NameId, NameId), f64>,
     ways: HashMap<Vec<NameId>, f64>,
+    /// Stacks so far, and of each name the last that had it.
+    stacks: usize,
+    last: Vec<usize>,
 }
 
 /// The profile that tells of a part.
@@ -81,7 +84,10 @@ pub fn behind(
     let of_functions = names.of_functions(profile);
     let is_plumbing: Vec<bool> = names.ids().map(|id| plumbing.is(names.get(id))).collect();
     let no_stack = names.id(NO_STACK);
-    let mut seen = Seen::default();
+    let mut seen = Seen {
+        last: vec![0; names.ids().count()],
+        ..Seen::default()
+    };
     let add_up = |these: &[u32], mut seen: Option<&mut Seen>| {
         let members = of_part(profile, requests, these, part);
         let tally = tally(profile, reader, &members, |sample, sum, stack| {
@@ -94,8 +100,10 @@ pub fn behind(
             }
             if let Some(seen) = seen.as_mut() {
                 let value = sum.value as f64;
+                seen.stacks += 1;
                 for (depth, name) in stack.iter().enumerate() {
-                    if !stack[..depth].contains(name) {
+                    let last = std::mem::replace(&mut seen.last[name.as_usize()], seen.stacks);
+                    if last != seen.stacks {
                         let (sum, weight) = seen.depth.entry(*name).or_default();
                         *sum += depth as f64 * value;
                         *weight += value;

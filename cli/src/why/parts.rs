@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use vtprof_profile::kind::Kind;
+use vtprof_profile::model::KeyIndices;
 
 use crate::bundle::Bundle;
 use crate::measure::Chooser;
@@ -152,7 +153,7 @@ pub fn split(bundle: &Bundle, requests: &Requests, these: &[u32]) -> anyhow::Res
         let events = profile.sample_type(kind.count().kind);
         let states = kind
             .label()
-            .map_or_else(Vec::new, |label| profile.strings.find(label));
+            .map_or_else(KeyIndices::default, |label| profile.strings.find(label));
         let members = Members::of_these(profile, requests, these);
         for (sample, member) in profile.samples.iter().zip(members) {
             let Member::Of(request) = member else {

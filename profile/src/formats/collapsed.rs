@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use thiserror::Error;
 
 use super::functions::{saturated, sum};
+use crate::bounds::check_frames;
 use crate::merge::Tables;
 use crate::model::{Flaw, Frame, Function, LocationIndex, Profile, ValueType};
 
@@ -94,6 +95,7 @@ fn add(
             stack.push(tables.location(&[Frame { function, line: 0 }])?);
         }
     }
+    check_frames(stack.len())?;
     let stack = tables.stack(stack)?;
     let labels = tables.labels(&mut [])?;
     tables.add(stack, labels, &[number])

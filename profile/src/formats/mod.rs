@@ -1,5 +1,6 @@
 //! Formats of profiles beside pprof, and files told apart by what is in them.
 
+mod calls;
 pub mod collapsed;
 mod detect;
 mod format;
@@ -7,5 +8,5 @@ mod functions;
 mod otlp_json;
 pub mod speedscope;
 
-pub use detect::{Document, FormatError, Hint, read};
+pub use detect::{Document, Foreign, FormatError, Hint, read};
 pub use format::Format;

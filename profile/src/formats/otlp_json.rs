@@ -4,8 +4,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{Document, FormatError, speedscope};
+use crate::bounds::{Budget, Of};
+use crate::model::ModelError;
 use crate::otlp::profiles::{ProfilesData, ProfilesDictionary, ResourceProfiles};
-use crate::otlp::read_profiles;
+use crate::otlp::read_within;
 use crate::otlp::trace::{ResourceSpans, TracesData};
 
 /// Whatever a document may be, by its fields.
@@ -22,13 +24,22 @@ struct Any {
 }
 
 /// Hands each document to `take`. Metrics and logs, which an exporter may write into the same file, are left out.
-pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Document)) -> Result<(), FormatError> {
+pub(super) fn read(
+    bytes: &[u8],
+    budget: &mut Budget,
+    mut take: impl FnMut(Document),
+) -> Result<(), FormatError> {
+    count_objects(bytes, budget).map_err(FormatError::Expands)?;
     let documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Any>();
     let mut found = false;
+    let mut count = 0;
     for document in documents {
+        count += 1;
         let any = document.map_err(FormatError::Json)?;
         if any.shared.is_some() {
-            for profile in speedscope::read(bytes).map_err(FormatError::Speedscope)? {
+            for profile in
+                speedscope::read_within(bytes, budget).map_err(FormatError::Speedscope)?
+            {
                 take(Document::Profile(Box::new(profile)));
             }
             return Ok(());
@@ -44,7 +55,7 @@ pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Document)) -> Result<(), F
                 resource_profiles,
                 dictionary: any.dictionary,
             };
-            for profile in read_profiles(&data).map_err(FormatError::Profiles)? {
+            for profile in read_within(&data, budget).map_err(FormatError::Profiles)? {
                 take(Document::Profile(Box::new(profile)));
             }
         }
@@ -52,6 +63,26 @@ pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Document)) -> Result<(), F
     if found {
         Ok(())
     } else {
-        Err(FormatError::OtherJson)
+        Err(FormatError::OtherJson { documents: count })
     }
+}
+
+/// Counts objects: one without a field is two bytes, and a span without a field more than two hundred.
+fn count_objects(bytes: &[u8], budget: &mut Budget) -> Result<(), ModelError> {
+    let mut is_text = false;
+    let mut is_escaped = false;
+    for (offset, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b'{' if !is_text => {
+                budget
+                    .spend(Of::Objects, 1)
+                    .map_err(ModelError::at("object", offset))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }

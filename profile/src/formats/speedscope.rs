@@ -7,7 +7,9 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::calls::Calls;
 use super::functions::{saturated, sum};
+use crate::bounds::{Budget, MOST_COLUMNS, Of, check_frames};
 use crate::merge::Tables;
 use crate::model::{self, Flaw, Function, LocationIndex, ValueType};
 
@@ -210,12 +212,22 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
 /// # Errors
 /// Not such a file, or one that contradicts itself.
 pub fn read(bytes: &[u8]) -> Result<Vec<model::Profile>, SpeedscopeError> {
+    read_within(bytes, &mut Budget::of(bytes.len()))
+}
+
+/// As [`read`], of a file that has spent some of its allowances.
+pub(super) fn read_within(
+    bytes: &[u8],
+    budget: &mut Budget,
+) -> Result<Vec<model::Profile>, SpeedscopeError> {
     let file: File<'_> = serde_json::from_slice(bytes)?;
+    let mut frames = Frames::of(&file.shared.frames);
     let mut read = Vec::new();
     let mut at = 0;
     while at < file.profiles.len() {
         let mut columns = 1;
-        while at + columns < file.profiles.len()
+        while columns < MOST_COLUMNS
+            && at + columns < file.profiles.len()
             && is_column(
                 &file.profiles[at..at + columns],
                 &file.profiles[at + columns],
@@ -224,7 +236,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<model::Profile>, SpeedscopeError> {
             columns += 1;
         }
         let of = &file.profiles[at..at + columns];
-        let profile = read_columns(&file.shared.frames, of).map_err(|(column, reason)| {
+        let profile = read_columns(&mut frames, of, budget).map_err(|(column, reason)| {
             SpeedscopeError::Profile {
                 profile: at + column,
                 reason,
@@ -244,97 +256,173 @@ fn is_column(columns: &[Profile<'_>], next: &Profile<'_>) -> bool {
     let Profile::Sampled { name, samples, .. } = next else {
         return false;
     };
-    columns.iter().all(|column| {
-        let Profile::Sampled {
-            name: other,
-            samples: others,
-            ..
-        } = column
-        else {
-            return false;
+    let is_other = |column: &Profile<'_>| match column {
+        Profile::Sampled { name: other, .. } => name != other,
+        Profile::Evented { .. } => false,
+    };
+    // Those before have the samples of the first.
+    let first = columns.first();
+    let is_same = first.is_some_and(|first| match first {
+        Profile::Sampled { samples: first, .. } => samples == first,
+        Profile::Evented { .. } => false,
+    });
+    columns.iter().all(is_other) && is_same
+}
+
+/// The frames of a file, and where they are in the tables of the profile at hand.
+struct Frames<'a> {
+    frames: &'a [Frame<'a>],
+    /// With the number of the profile: a file may have as many profiles as frames.
+    known: Vec<Option<(usize, LocationIndex)>>,
+    profile: usize,
+}
+
+impl<'a> Frames<'a> {
+    fn of(frames: &'a [Frame<'a>]) -> Self {
+        Frames {
+            frames,
+            known: vec![None; frames.len()],
+            profile: 0,
+        }
+    }
+
+    fn location(
+        &mut self,
+        frame: usize,
+        tables: &mut Tables,
+        budget: &mut Budget,
+    ) -> Result<LocationIndex, String> {
+        let (Some(known), Some(of)) = (self.known.get_mut(frame), self.frames.get(frame)) else {
+            return Err(format!("frame {frame} is not in the file"));
         };
-        name != other && samples == others
-    })
+        match known {
+            Some((profile, location)) if *profile == self.profile => Ok(*location),
+            _ => {
+                let new = location(tables, of, budget).map_err(|flaw| flaw.to_string())?;
+                *known = Some((self.profile, new));
+                Ok(new)
+            }
+        }
+    }
+}
+
+/// The samples of one column.
+struct Column<'a, 'f> {
+    frames: &'a mut Frames<'f>,
+    tables: &'a mut Tables,
+    budget: &'a mut Budget,
+    /// All zero, one for each column.
+    values: &'a mut [i64],
+    column: usize,
+    /// In how many units of the profile a weight is given.
+    factor: i64,
+    /// To be used again.
+    stack: Vec<LocationIndex>,
+}
+
+impl Column<'_, '_> {
+    /// Adds a weight of that stack, leaf first.
+    fn add(&mut self, stack: impl Iterator<Item = usize>, weight: i64) -> Result<(), String> {
+        self.stack.clear();
+        for frame in stack {
+            let location = self.frames.location(frame, self.tables, self.budget)?;
+            self.stack.push(location);
+        }
+        self.add_stack(weight).map_err(|flaw| flaw.to_string())
+    }
+
+    fn add_stack(&mut self, weight: i64) -> Result<(), Flaw> {
+        check_frames(self.stack.len())?;
+        self.budget.spend(Of::StackFrames, self.stack.len())?;
+        let stack = self.tables.stack(&self.stack)?;
+        let labels = self.tables.labels(&mut [])?;
+        self.values[self.column] = weight;
+        let added = self.tables.add(stack, labels, self.values);
+        self.values[self.column] = 0;
+        added
+    }
+
+    fn add_samples(&mut self, samples: &[Vec<usize>], weights: &[Number]) -> Result<(), String> {
+        if samples.len() != weights.len() {
+            let (samples, weights) = (samples.len(), weights.len());
+            return Err(format!("{weights} weights for {samples} samples"));
+        }
+        for (stack, weight) in samples.iter().zip(weights) {
+            self.add(stack.iter().rev().copied(), weight.times(self.factor))?;
+        }
+        Ok(())
+    }
+
+    fn add_events(&mut self, start: Number, events: &[Event]) -> Result<(), String> {
+        let mut calls = Calls::default();
+        let mut since = start;
+        for event in events {
+            calls.add(event.at.minus(since).times(self.factor));
+            since = event.at;
+            match event.kind {
+                EventKind::Open => calls.open(event.frame).map_err(|flaw| flaw.to_string())?,
+                EventKind::Close if calls.close(event.frame) => {}
+                EventKind::Close => {
+                    return Err(format!("frame {} is closed but not open", event.frame));
+                }
+            }
+        }
+        for (call, weight) in calls.weights() {
+            self.add(calls.stack(call), weight)?;
+        }
+        Ok(())
+    }
 }
 
 fn read_columns(
-    frames: &[Frame<'_>],
+    frames: &mut Frames<'_>,
     columns: &[Profile<'_>],
+    budget: &mut Budget,
 ) -> Result<model::Profile, (usize, String)> {
+    frames.profile += 1;
     let mut tables = Tables::new(columns.len());
-    let full = |flaw: Flaw| flaw.to_string();
-    let mut locations: Vec<Option<LocationIndex>> = vec![None; frames.len()];
+    let mut values = vec![0; columns.len()];
     let mut sample_types = Vec::new();
-    for (column, profile) in columns.iter().enumerate() {
+    for (at, profile) in columns.iter().enumerate() {
         let (Profile::Sampled { name, unit, .. } | Profile::Evented { name, unit, .. }) = profile;
         let (value_type, factor) = value_type(name, unit);
         sample_types.push(value_type);
-        let mut add = |stack: &mut dyn Iterator<Item = usize>, value: Number| {
-            let mut of_stack = Vec::new();
-            for frame in stack {
-                let known = locations
-                    .get_mut(frame)
-                    .ok_or_else(|| format!("frame {frame} is not in the file"))?;
-                let location = match known {
-                    Some(location) => *location,
-                    None => *known.insert(location(&mut tables, &frames[frame]).map_err(full)?),
-                };
-                of_stack.push(location);
-            }
-            let mut values = vec![0; columns.len()];
-            values[column] = value.times(factor);
-            let stack = tables.stack(&of_stack).map_err(full)?;
-            let labels = tables.labels(&mut []).map_err(full)?;
-            tables.add(stack, labels, &values).map_err(full)
+        let mut column = Column {
+            frames,
+            tables: &mut tables,
+            budget,
+            values: &mut values,
+            column: at,
+            factor,
+            stack: Vec::new(),
         };
-        match profile {
+        let added = match profile {
             Profile::Sampled {
                 samples, weights, ..
-            } => {
-                if samples.len() != weights.len() {
-                    let (samples, weights) = (samples.len(), weights.len());
-                    return Err((column, format!("{weights} weights for {samples} samples")));
-                }
-                for (stack, weight) in samples.iter().zip(weights) {
-                    add(&mut stack.iter().rev().copied(), *weight)
-                        .map_err(|reason| (column, reason))?;
-                }
-            }
+            } => column.add_samples(samples, weights),
             Profile::Evented {
                 start_value,
                 events,
                 ..
-            } => {
-                let mut stack = Vec::new();
-                let mut since = *start_value;
-                for event in events {
-                    if !stack.is_empty() {
-                        add(&mut stack.iter().rev().copied(), event.at.minus(since))
-                            .map_err(|reason| (column, reason))?;
-                    }
-                    since = event.at;
-                    match event.kind {
-                        EventKind::Open => stack.push(event.frame),
-                        EventKind::Close => {
-                            if stack.pop() != Some(event.frame) {
-                                let reason =
-                                    format!("frame {} is closed but not open", event.frame);
-                                return Err((column, reason));
-                            }
-                        }
-                    }
-                }
-            }
-        }
+            } => column.add_events(*start_value, events),
+        };
+        added.map_err(|reason| (at, reason))?;
     }
     Ok(tables.into_profile(sample_types))
 }
 
-fn location(tables: &mut Tables, frame: &Frame<'_>) -> Result<LocationIndex, Flaw> {
+fn location(
+    tables: &mut Tables,
+    frame: &Frame<'_>,
+    budget: &mut Budget,
+) -> Result<LocationIndex, Flaw> {
+    let file = frame.file.as_deref().unwrap_or("");
+    budget.spend(Of::Entries, 1)?;
+    budget.spend(Of::Text, frame.name.len() + file.len())?;
     let function = Function {
         name: tables.string(&frame.name)?,
         system_name: tables.string("")?,
-        file: tables.string(frame.file.as_deref().unwrap_or(""))?,
+        file: tables.string(file)?,
         start_line: frame.line.unwrap_or(0),
     };
     let function = tables.function(function)?;

@@ -12,8 +12,8 @@ mod tests;
 pub use error::MergeError;
 
 use crate::model::{
-    Flaw, Frame, Function, FunctionIndex, Label, LabelValue, LocationIndex, Profile, Sample,
-    StringIndex, ValueType,
+    Flaw, Frame, Function, FunctionIndex, Label, LabelValue, LocationIndex, Profile, StringIndex,
+    ValueType,
 };
 use comments::Comments;
 pub(crate) use tables::Tables;
@@ -130,32 +130,6 @@ impl Merger {
             if label_set != LEFT_OUT {
                 let stack = self.stack(profile, row.stack, &mut names)?;
                 self.tables.add(stack, label_set, values)?;
-            }
-        }
-        self.conclude(profile);
-        Ok(())
-    }
-
-    /// Adds those samples of `profile` for which `keep` is true. It is given the labels of each, of which it may take some
-    /// away or change them; whatever it leaves there must be of `profile`.
-    ///
-    /// # Errors
-    /// As [`add`](Self::add).
-    pub fn add_some(
-        &mut self,
-        profile: &Profile,
-        mut keep: impl FnMut(&Sample<'_>, &mut Vec<Label>) -> bool,
-    ) -> Result<(), MergeError> {
-        self.agree(profile)?;
-        let mut names = Names::none(profile);
-        let mut labels = Vec::new();
-        for (sample, (row, values)) in profile.samples.iter().zip(profile.samples.rows()) {
-            labels.clear();
-            labels.extend_from_slice(sample.labels);
-            if keep(&sample, &mut labels) {
-                let stack = self.stack(profile, row.stack, &mut names)?;
-                let labels = self.labels(profile, &labels, &mut names)?;
-                self.tables.add(stack, labels, values)?;
             }
         }
         self.conclude(profile);

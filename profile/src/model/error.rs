@@ -32,8 +32,21 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    pub(super) fn at(part: &'static str, offset: usize) -> impl Fn(Flaw) -> ModelError {
+    pub(crate) fn at(part: &'static str, offset: usize) -> impl Fn(Flaw) -> ModelError {
         move |flaw| ModelError::Entry { part, offset, flaw }
+    }
+
+    /// The same, of a part that begins so many bytes into the file.
+    #[cfg(feature = "formats")]
+    pub(crate) fn further(self, start: usize) -> ModelError {
+        match self {
+            ModelError::Entry { part, offset, flaw } => ModelError::Entry {
+                part,
+                offset: start + offset,
+                flaw,
+            },
+            other => other,
+        }
     }
 
     pub(super) fn in_header(part: &'static str, flaw: Flaw) -> ModelError {
@@ -98,6 +111,26 @@ pub enum Flaw {
     /// No string at all.
     #[error("it is missing")]
     Missing,
+    /// More of something than any file has.
+    #[error("more than {most} {what}: no profiler writes that, leave the file out")]
+    Most {
+        /// The most that is read.
+        most: u64,
+        /// Of what.
+        what: &'static str,
+    },
+    /// Named so often that it would be far more than the bytes of the file.
+    #[error(
+        "more than {most} {what}, too many for a file of {bytes} bytes: it is damaged or made to fill memory, leave it out"
+    )]
+    Expands {
+        /// The most that is read of a file of this size.
+        most: u64,
+        /// Of what.
+        what: &'static str,
+        /// Bytes of the uncompressed file.
+        bytes: u64,
+    },
     /// More entries than an index can name.
     #[error("more than 2^32 entries")]
     TooMany,

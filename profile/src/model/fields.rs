@@ -12,6 +12,9 @@ use super::error::{Flaw, ModelError};
 pub(crate) struct Field<'a> {
     pub number: u64,
     pub offset: usize,
+    /// Where the next begins.
+    #[cfg(feature = "formats")]
+    pub end: usize,
     /// `None` for numbers, which the header message decodes.
     pub payload: Option<&'a [u8]>,
 }
@@ -60,6 +63,8 @@ impl<'a> Fields<'a> {
         Ok(Field {
             number,
             offset,
+            #[cfg(feature = "formats")]
+            end: self.at,
             payload,
         })
     }

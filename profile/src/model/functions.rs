@@ -4,6 +4,7 @@ use super::error::{Flaw, ModelError};
 use super::fields::{Framed, decode_into, each};
 use super::id_map::IdMap;
 use super::strings::{StringIndex, Strings};
+use crate::bounds::{Budget, Of};
 use crate::pprof;
 
 const FUNCTION: u64 = 5;
@@ -52,7 +53,11 @@ impl Functions {
         Ok(FunctionIndex(next))
     }
 
-    pub(super) fn read(framed: &Framed<'_>, strings: &Strings) -> Result<Self, ModelError> {
+    pub(super) fn read(
+        framed: &Framed<'_>,
+        strings: &Strings,
+        budget: &mut Budget,
+    ) -> Result<Self, ModelError> {
         let mut table = Functions {
             functions: Vec::new(),
             ids: IdMap::default(),
@@ -61,12 +66,17 @@ impl Functions {
         each(framed, FUNCTION, "function", |_, payload| {
             decode_into(&mut function, payload)?;
             table.ids.push(function.id)?;
-            table.functions.push(Function {
+            let function = Function {
                 name: strings.resolve(function.name)?,
                 system_name: strings.resolve(function.system_name)?,
                 file: strings.resolve(function.filename)?,
                 start_line: function.start_line,
-            });
+            };
+            // Who reads functions reads the texts of each.
+            for text in [function.name, function.system_name, function.file] {
+                budget.spend(Of::Text, strings.get(text).len())?;
+            }
+            table.functions.push(function);
             Ok(())
         })?;
         Ok(table)

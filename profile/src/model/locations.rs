@@ -9,7 +9,8 @@ use super::error::{Flaw, ModelError};
 use super::fields::{Framed, decode_into, each, index};
 use super::functions::{FunctionIndex, Functions};
 use super::id_map::IdMap;
-use super::strings::Strings;
+use super::strings::{StringIndex, Strings};
+use crate::bounds::{Budget, Of};
 use crate::pprof;
 
 const MAPPING: u64 = 3;
@@ -64,6 +65,7 @@ impl Locations {
         framed: &Framed<'_>,
         strings: &mut Strings,
         functions: &mut Functions,
+        budget: &mut Budget,
     ) -> Result<Self, ModelError> {
         let mappings = Mappings::read(framed, strings)?;
         let mut table = Locations {
@@ -87,7 +89,7 @@ impl Locations {
                 });
             }
             if location.line.is_empty() {
-                let name = mappings.name(&location)?;
+                let name = mappings.name(&location, strings, budget)?;
                 let function = named(name, &mut synthetic, strings, functions)?;
                 table.frames.push(Frame { function, line: 0 });
             }
@@ -111,6 +113,11 @@ impl Locations {
             .checked_sub(1)
             .map_or(0, |before| self.ends[before] as usize);
         &self.frames[start..self.ends[i] as usize]
+    }
+
+    /// Whether each stands for one frame.
+    pub(super) fn is_flat(&self) -> bool {
+        self.frames.len() == self.ends.len()
     }
 
     /// All locations with their frames, in order.
@@ -152,7 +159,7 @@ fn named(
 struct Mapping {
     start: u64,
     offset: u64,
-    object: String,
+    path: StringIndex,
 }
 
 /// The mappings, needed only for names of locations without a function.
@@ -171,11 +178,10 @@ impl Mappings {
         each(framed, MAPPING, "mapping", |_, payload| {
             decode_into(&mut mapping, payload)?;
             table.ids.push(mapping.id)?;
-            let path = strings.get(strings.resolve(mapping.filename)?);
             table.mappings.push(Mapping {
                 start: mapping.memory_start,
                 offset: mapping.file_offset,
-                object: path.rsplit('/').next().unwrap_or(path).to_owned(),
+                path: strings.resolve(mapping.filename)?,
             });
             Ok(())
         })?;
@@ -183,7 +189,12 @@ impl Mappings {
     }
 
     /// `object+0xoffset` where the object is known, else the bare address.
-    fn name(&self, location: &pprof::Location) -> Result<String, Flaw> {
+    fn name(
+        &self,
+        location: &pprof::Location,
+        strings: &Strings,
+        budget: &mut Budget,
+    ) -> Result<String, Flaw> {
         let mapping = match location.mapping_id {
             0 => None,
             id => {
@@ -194,17 +205,24 @@ impl Mappings {
                 self.mappings.get(index as usize)
             }
         };
-        Ok(match mapping {
-            _ if location.address == 0 => UNKNOWN.to_owned(),
-            Some(Mapping {
-                start,
-                offset,
-                object,
-            }) if !object.is_empty() => {
-                let in_file = location.address.wrapping_sub(*start).wrapping_add(*offset);
+        if location.address == 0 {
+            return Ok(UNKNOWN.to_owned());
+        }
+        let object = mapping.map(|mapping| (mapping, object(strings.get(mapping.path))));
+        Ok(match object {
+            Some((mapping, object)) if !object.is_empty() => {
+                // It is in two tables, which double as they grow.
+                budget.spend(Of::Text, object.len().saturating_mul(4))?;
+                let in_file = location.address.wrapping_sub(mapping.start);
+                let in_file = in_file.wrapping_add(mapping.offset);
                 format!("{object}+{in_file:#x}")
             }
             _ => format!("{:#x}", location.address),
         })
     }
+}
+
+/// The last part of a path.
+fn object(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }

@@ -3,7 +3,7 @@
 //! Why not use [`crate::pprof::Profile`] as decoded: three allocations a sample, and ids and string
 //! indices that a broken or hostile file may point anywhere. Here every reference is resolved once,
 //! a bad one is an error that names the entry and its offset, and what is left can be indexed
-//! without a check that fails. Memory stays within a small multiple of the file's bytes.
+//! without a check that fails. Memory stays within a small multiple of the file's bytes (see the table of `bounds`).
 //!
 //! Files of others are taken as they are where the meaning is clear: locations without a function
 //! get a name from mapping and address, frames inlined into one location are kept, samples may have
@@ -53,8 +53,9 @@ pub use error::{Flaw, ModelError};
 pub use functions::{Function, FunctionIndex, Functions};
 pub use locations::{Frame, LocationIndex, Locations};
 pub use samples::{Label, LabelValue, Sample, Samples};
-pub use strings::{StringIndex, Strings};
+pub use strings::{KeyIndices, StringIndex, Strings};
 
+use crate::bounds::{Budget, MOST_SAMPLE_TYPES, Of};
 use fields::Framed;
 
 /// Kind and unit of a value, e.g. `cpu` in `nanoseconds`.
@@ -123,24 +124,33 @@ impl Profile {
         if bytes.is_empty() {
             return Err(ModelError::Empty);
         }
+        let mut budget = Budget::of(bytes.len());
         let framed = Framed::check(bytes)?;
         let mut strings = Strings::read(&framed)?;
         let header =
             Header::decode(bytes).map_err(|e| ModelError::header(Flaw::Wire(e.to_string())))?;
-        let mut functions = Functions::read(&framed, &strings)?;
-        let locations = Locations::read(&framed, &mut strings, &mut functions)?;
+        budget
+            .spend(Of::Comments, header.comment.len())
+            .map_err(ModelError::header)?;
+        let mut functions = Functions::read(&framed, &strings, &mut budget)?;
+        let locations = Locations::read(&framed, &mut strings, &mut functions, &mut budget)?;
 
-        let text = |index: i64, part| {
-            strings
-                .resolve(index)
+        let mut text = |index: i64, part| {
+            let text = strings.resolve(index).map(|index| strings.get(index));
+            text.and_then(|text| budget.spend(Of::Text, text.len()).map(|()| text.to_owned()))
                 .map_err(|flaw| ModelError::in_header(part, flaw))
         };
-        let value_type = |t: &crate::pprof::ValueType, part| {
+        let mut value_type = |t: &crate::pprof::ValueType, part| {
             Ok::<_, ModelError>(ValueType {
-                kind: strings.get(text(t.r#type, part)?).to_owned(),
-                unit: strings.get(text(t.unit, part)?).to_owned(),
+                kind: text(t.r#type, part)?,
+                unit: text(t.unit, part)?,
             })
         };
+        if header.sample_type.len() as u64 > MOST_SAMPLE_TYPES {
+            let most = MOST_SAMPLE_TYPES;
+            let what = "sample types";
+            return Err(ModelError::header(Flaw::Most { most, what }));
+        }
         let sample_types = header
             .sample_type
             .iter()
@@ -157,13 +167,18 @@ impl Profile {
         let comments = header
             .comment
             .iter()
-            .map(|&index| Ok(strings.get(text(index, "comment")?).to_owned()))
+            .map(|&index| text(index, "comment"))
             .collect::<Result<_, ModelError>>()?;
-        let default = strings.get(text(header.default_sample_type, "default sample type")?);
+        let default = text(header.default_sample_type, "default sample type")?;
         let default_sample_type = sample_types
             .iter()
             .position(|t| !default.is_empty() && t.kind == default);
-        let samples = Samples::read(&framed, sample_types.len(), &strings, &locations)?;
+        let samples = Samples::read(
+            &framed,
+            sample_types.len(),
+            (&strings, &locations),
+            &mut budget,
+        )?;
 
         Ok(Profile {
             strings,

@@ -6,6 +6,7 @@ use super::fields::{Fields, decode_into};
 use super::locations::Locations;
 use super::samples::{Label, LabelValue, Row, Samples};
 use super::strings::Strings;
+use crate::bounds::{Budget, Of, check_frames};
 use crate::pprof;
 
 /// Keys of fields 1 to 3 of `Sample`, all length-delimited.
@@ -23,7 +24,12 @@ type Seen<'a> = std::collections::HashMap<&'a [u8], u32>;
 pub(super) struct Reader<'a> {
     strings: &'a Strings,
     locations: &'a Locations,
+    budget: &'a mut Budget,
     samples: Samples,
+    /// Frames of each stack, inlined ones included.
+    frames: Vec<u32>,
+    /// Bytes of the texts of each set of labels.
+    texts: Vec<usize>,
     stacks: Seen<'a>,
     label_sets: Seen<'a>,
     values: Vec<i64>,
@@ -75,11 +81,19 @@ fn delimited(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(width: usize, strings: &'a Strings, locations: &'a Locations) -> Self {
+    pub fn new(
+        width: usize,
+        strings: &'a Strings,
+        locations: &'a Locations,
+        budget: &'a mut Budget,
+    ) -> Self {
         Reader {
             strings,
             locations,
+            budget,
             samples: Samples::none(width),
+            frames: Vec::new(),
+            texts: Vec::new(),
             stacks: Seen::default(),
             label_sets: Seen::default(),
             values: Vec::new(),
@@ -111,8 +125,32 @@ impl<'a> Reader<'a> {
             stack: self.stack(parts.stack)?,
             labels: self.labels(parts.labels)?,
         };
+        self.append(row)
+    }
+
+    fn append(&mut self, row: Row) -> Result<(), Flaw> {
+        let frames = self.frames.get(row.stack as usize).copied();
+        self.budget
+            .spend(Of::SampleFrames, frames.unwrap_or(0) as usize)?;
+        let text = self.texts.get(row.labels as usize).copied();
+        self.budget.spend(Of::SampleText, text.unwrap_or(0))?;
         self.samples.append(row, &self.values)?;
         Ok(())
+    }
+
+    /// Ends the stack whose locations, so many, were added.
+    fn close_stack(&mut self, locations: usize) -> Result<u32, Flaw> {
+        let new = self.samples.stacks.close()?;
+        let frames = if self.locations.is_flat() {
+            locations
+        } else {
+            let of = self.samples.stacks.get(new).iter();
+            of.map(|at| self.locations.frames(*at).len()).sum()
+        };
+        check_frames(frames)?;
+        self.budget.spend(Of::StackFrames, frames)?;
+        self.frames.push(frames as u32);
+        Ok(new)
     }
 
     fn check_values(&self) -> Result<(), Flaw> {
@@ -124,16 +162,32 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Ends the set whose labels were added.
+    fn close_labels(&mut self) -> Result<u32, Flaw> {
+        let new = self.samples.label_sets.close()?;
+        let labels = self.samples.label_sets.get(new).iter();
+        let text = |label: &Label| match label.value {
+            LabelValue::Text(text) => self.strings.get(text).len(),
+            LabelValue::Number { .. } => 0,
+        };
+        // One text a million times, and that set a million times, is more than 64 bits hold.
+        let bytes = labels.map(text).fold(0, usize::saturating_add);
+        self.texts.push(bytes);
+        Ok(new)
+    }
+
     fn stack(&mut self, bytes: &'a [u8]) -> Result<u32, Flaw> {
         if let Some(&known) = self.stacks.get(bytes) {
             return Ok(known);
         }
         let mut ids = Fields::new(bytes);
+        let mut locations = 0;
         while !ids.is_at_end() {
             let location = self.locations.resolve(ids.varint()?)?;
             self.samples.stacks.item(location);
+            locations += 1;
         }
-        let new = self.samples.stacks.close()?;
+        let new = self.close_stack(locations)?;
         self.stacks.insert(bytes, new);
         Ok(new)
     }
@@ -150,7 +204,7 @@ impl<'a> Reader<'a> {
             self.samples.label_sets.item(label);
             rest = after;
         }
-        let new = self.samples.label_sets.close()?;
+        let new = self.close_labels()?;
         self.label_sets.insert(bytes, new);
         Ok(new)
     }
@@ -184,10 +238,10 @@ impl<'a> Reader<'a> {
             self.samples.label_sets.item(label);
         }
         let row = Row {
-            stack: self.samples.stacks.close()?,
-            labels: self.samples.label_sets.close()?,
+            stack: self.close_stack(message.location_id.len())?,
+            labels: self.close_labels()?,
         };
-        self.samples.append(row, &self.values)?;
+        self.append(row)?;
         self.message = message;
         Ok(())
     }

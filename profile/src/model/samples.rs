@@ -8,7 +8,8 @@ use super::fields::{Framed, each};
 use super::locations::{LocationIndex, Locations};
 use super::read_samples::Reader;
 use super::runs::Runs;
-use super::strings::{StringIndex, Strings};
+use super::strings::{KeyIndices, StringIndex, Strings};
+use crate::bounds::Budget;
 
 const SAMPLE: u64 = 2;
 
@@ -48,7 +49,7 @@ pub struct Sample<'a> {
 
 impl Sample<'_> {
     /// The text of the first label with one of these keys (see [`Strings::find`]).
-    pub fn text(&self, keys: &[StringIndex]) -> Option<StringIndex> {
+    pub fn text(&self, keys: &KeyIndices) -> Option<StringIndex> {
         self.labels.iter().find_map(|label| match label.value {
             LabelValue::Text(text) if keys.contains(&label.key) => Some(text),
             _ => None,
@@ -89,10 +90,10 @@ impl Samples {
     pub(super) fn read(
         framed: &Framed<'_>,
         width: usize,
-        strings: &Strings,
-        locations: &Locations,
+        (strings, locations): (&Strings, &Locations),
+        budget: &mut Budget,
     ) -> Result<Self, ModelError> {
-        let mut reader = Reader::new(width, strings, locations);
+        let mut reader = Reader::new(width, strings, locations, budget);
         each(framed, SAMPLE, "sample", |_, payload| reader.add(payload))?;
         Ok(reader.into_samples())
     }

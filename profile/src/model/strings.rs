@@ -13,6 +13,23 @@ pub struct StringIndex(u32);
 
 impl_index!(StringIndex);
 
+/// Where the texts that one looks for are: see [`Strings::find`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyIndices {
+    /// Ascending: a file may hold a text a million times.
+    indices: Vec<StringIndex>,
+}
+
+impl KeyIndices {
+    /// Whether that is one of them.
+    pub fn contains(&self, index: &StringIndex) -> bool {
+        match self.indices.as_slice() {
+            [one] => one == index,
+            all => all.binary_search(index).is_ok(),
+        }
+    }
+}
+
 /// The texts of a profile.
 #[derive(Debug)]
 pub struct Strings {
@@ -72,16 +89,22 @@ impl Strings {
     }
 
     /// Every index of that text: a writer may have stored it twice, or not at all.
-    pub fn find(&self, text: &str) -> Vec<StringIndex> {
+    pub fn find(&self, text: &str) -> KeyIndices {
+        self.find_any(&[text])
+    }
+
+    /// Every index of one of these texts.
+    pub fn find_any(&self, texts: &[&str]) -> KeyIndices {
         let mut start = 0;
-        let mut found = Vec::new();
+        let mut indices = Vec::new();
         for (i, &end) in (0..).zip(&self.ends) {
-            if self.text.as_bytes()[start..end] == *text.as_bytes() {
-                found.push(StringIndex(i));
+            let found = &self.text.as_bytes()[start..end];
+            if texts.iter().any(|text| text.as_bytes() == found) {
+                indices.push(StringIndex(i));
             }
             start = end;
         }
-        found
+        KeyIndices { indices }
     }
 
     /// All texts, in order.

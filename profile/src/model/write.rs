@@ -23,24 +23,8 @@ mod field {
 }
 
 impl Profile {
-    /// The message: what was read, without mappings and addresses, each location under a new id. Samples keep their order.
-    #[must_use]
-    pub fn to_pprof(&self) -> pprof::Profile {
-        let mut texts = Texts::of(self);
-        let head = self.head(&mut texts);
-        let table = self.strings.iter();
-        let mut string_table: Vec<_> = table.map(|text| text.as_bytes().to_vec()).collect();
-        string_table.extend(texts.added.into_iter().map(Vec::from));
-        pprof::Profile {
-            sample: self.samples.iter().map(|sample| message(&sample)).collect(),
-            location: self.location_messages().collect(),
-            function: self.function_messages().collect(),
-            string_table,
-            ..head
-        }
-    }
-
-    /// Writes the same as [`to_pprof`](Self::to_pprof) bit by bit: it is at no time in memory a second time.
+    /// Writes what was read, without mappings and addresses, each location under a new id; samples keep their order. It goes
+    /// out bit by bit, and is at no time in memory a second time.
     ///
     /// # Errors
     /// Those of the writer.
@@ -172,14 +156,6 @@ fn label_message(label: &Label) -> pprof::Label {
     }
 }
 
-fn message(sample: &super::Sample<'_>) -> pprof::Sample {
-    pprof::Sample {
-        location_id: sample.stack.iter().map(|at| id(at.as_usize())).collect(),
-        value: sample.values.to_vec(),
-        label: sample.labels.iter().map(label_message).collect(),
-    }
-}
-
 fn encode_stack(stack: &[super::LocationIndex], out: &mut Vec<u8>) {
     let ids: Vec<_> = stack.iter().map(|at| id(at.as_usize())).collect();
     prost::encoding::uint64::encode_packed(field::SAMPLE_STACK, &ids, out);
@@ -278,5 +254,33 @@ impl Texts {
         }
         self.added.push(text.to_owned());
         self.first + self.added.len() as i64 - 1
+    }
+}
+
+#[cfg(all(test, feature = "merge"))]
+impl Profile {
+    /// What [`write_pprof`](Self::write_pprof) writes, as a whole.
+    pub(crate) fn to_pprof(&self) -> pprof::Profile {
+        let mut texts = Texts::of(self);
+        let head = self.head(&mut texts);
+        let table = self.strings.iter();
+        let mut string_table: Vec<_> = table.map(|text| text.as_bytes().to_vec()).collect();
+        string_table.extend(texts.added.into_iter().map(Vec::from));
+        pprof::Profile {
+            sample: self.samples.iter().map(|sample| message(&sample)).collect(),
+            location: self.location_messages().collect(),
+            function: self.function_messages().collect(),
+            string_table,
+            ..head
+        }
+    }
+}
+
+#[cfg(all(test, feature = "merge"))]
+fn message(sample: &super::Sample<'_>) -> pprof::Sample {
+    pprof::Sample {
+        location_id: sample.stack.iter().map(|at| id(at.as_usize())).collect(),
+        value: sample.values.to_vec(),
+        label: sample.labels.iter().map(label_message).collect(),
     }
 }

@@ -1,0 +1,16 @@
+//! Whom profiles come from: what a back end shows beside each of them.
+
+/// One process, for its whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Name of the service.
+    pub service: String,
+    /// Static labels, by option (`label.k=v`) or from afar; they win over attributes of the same name.
+    pub labels: Vec<(String, String)>,
+    /// OpenTelemetry's resource attributes, `service.name` left out.
+    pub resource: Vec<(String, String)>,
+    /// Name of the host.
+    pub host: String,
+    /// Process id.
+    pub pid: u32,
+}

@@ -7,9 +7,30 @@
 //! | [`origin`] | whom profiles come from |
 //! | [`window`] | what is delivered |
 //! | [`request`] | it, as one server wants it |
+//! | [`form`] | in which form that is |
+//! | [`target`] | where it goes |
+//! | [`office`] | where windows are handed in |
+//! | [`courier`] | who brings one target its requests |
+//! | [`spool`] | what waits for it |
+//! | [`http`] | how it is brought |
+//! | [`backoff`] | how long to wait after a failure |
+//! | [`books`] | what became of it |
+//! | [`secret`] | what is shown to nobody |
+//! | [`clock`], [`say`] | time and lines, as they are handed in |
 
 #![forbid(unsafe_code)]
 
+pub mod backoff;
+pub mod books;
+pub mod clock;
+pub mod courier;
+pub mod form;
+pub mod http;
+pub mod office;
 pub mod origin;
 pub mod request;
+pub mod say;
+pub mod secret;
+pub mod spool;
+pub mod target;
 pub mod window;

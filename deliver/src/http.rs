@@ -18,6 +18,8 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout, time};
 use ureq::{Agent, Error};
 
 use crate::courier::answer::{Answer, Carrier, retry_after};
+use crate::form::Form;
+use crate::rejected;
 use crate::request::Request;
 use crate::secret::Secret;
 use crate::target::{Scheme, Target, Token};
@@ -29,24 +31,21 @@ const ANSWER: u64 = 4 << 10;
 /// Most that an answer's headers may have, bytes.
 const HEADERS: usize = 16 << 10;
 
-/// Reads how many profiles a server has thrown away, from the body of a 2xx.
-pub type Rejected = fn(&[u8]) -> u64;
-
 /// See the module.
 #[derive(Debug)]
 pub struct Client {
     target: Target,
-    rejected: Rejected,
+    form: Form,
     agent: Option<Agent>,
 }
 
 impl Client {
     /// A client of that target.
     #[must_use]
-    pub fn new(target: Target, rejected: Rejected) -> Self {
+    pub fn new(target: Target, form: Form) -> Self {
         Self {
             target,
-            rejected,
+            form,
             agent: None,
         }
     }
@@ -109,7 +108,7 @@ impl Client {
             .read_to_end(&mut body);
         Ok(match answer {
             Answer::Taken { .. } => Answer::Taken {
-                rejected: (self.rejected)(&body),
+                rejected: rejected::profiles(self.form, &body),
             },
             other => other,
         })

@@ -13,8 +13,8 @@ use crate::backoff;
 use crate::books::{Books, Event};
 use crate::clock::{Clock, Moment};
 use crate::courier::{Courier, Setup};
-use crate::form::Formed;
-use crate::http::{Client, Rejected};
+use crate::form::Form;
+use crate::http::Client;
 use crate::origin::Origin;
 use crate::say::{Level, Say};
 use crate::spool::Bounds;
@@ -31,17 +31,13 @@ pub const FLUSH: Duration = Duration::from_secs(2);
 /// Bound of what waits in memory, of all targets, bytes.
 pub const MEMORY: u64 = 16 << 20;
 
-/// Puts a window into a form.
-pub type Encode = Box<dyn Fn(&Origin, &Window) -> Formed + Send + Sync>;
-
 /// A target and its form.
+#[derive(Clone, Debug)]
 pub struct Destination {
     /// Where to.
     pub target: Target,
     /// In what form.
-    pub encode: Encode,
-    /// What a 2xx says that it has not taken.
-    pub rejected: Rejected,
+    pub form: Form,
 }
 
 /// Where requests wait on a disk.
@@ -76,8 +72,7 @@ struct Inbox {
 struct Desk {
     courier: Courier,
     target: Target,
-    encode: Encode,
-    rejected: Rejected,
+    form: Form,
     /// A window could not be put into the form; it was said.
     said: Mutex<bool>,
 }
@@ -118,8 +113,7 @@ impl Office {
             Desk {
                 courier: Courier::new(setup, Arc::clone(&books), say.clone()),
                 target: destination.target,
-                encode: destination.encode,
-                rejected: destination.rejected,
+                form: destination.form,
                 said: Mutex::new(false),
             }
         };
@@ -153,7 +147,7 @@ impl Office {
         for (n, desk) in self.desks.iter().enumerate() {
             let run = move || {
                 let _over = Closer(|| desk.courier.abandon());
-                let mut client = Client::new(desk.target.clone(), desk.rejected);
+                let mut client = Client::new(desk.target.clone(), desk.form);
                 desk.courier.run(&mut client, self.clock);
             };
             spawn(&format!("vtprof-push-{}", n + 1), Box::new(run))?;
@@ -261,7 +255,8 @@ impl Office {
     }
 
     fn encode(&self, desk: &Desk, origin: &Origin, window: &Window, ready: Moment) {
-        let formed = (desk.encode)(origin, window);
+        let older = desk.form.fallback().filter(|_| desk.courier.is_unknown());
+        let formed = older.unwrap_or(desk.form).requests(origin, window);
         self.books.leave_out(&formed.left_out);
         if let Some(why) = formed.left_out.why
             && !std::mem::replace(&mut *desk.said.lock(), true)

@@ -23,6 +23,8 @@ pub enum Answer {
     Refused {
         /// As above.
         why: String,
+        /// It does not know the path (404, 405, 415).
+        unknown: bool,
     },
 }
 
@@ -47,12 +49,15 @@ impl Answer {
                 why: format!(
                     "it answers {status}, and redirects are not followed: give the address that it leads to"
                 ),
+                unknown: false,
             },
             401 | 403 => Self::Refused {
                 why: format!("it answers {status}: look at push_auth and the token"),
+                unknown: false,
             },
             _ => Self::Refused {
                 why: format!("it answers {status}"),
+                unknown: matches!(status, 404 | 405 | 415),
             },
         }
     }

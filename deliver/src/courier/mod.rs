@@ -72,6 +72,8 @@ struct State {
     refusing: bool,
     /// Requests taken so far.
     taken: u64,
+    /// The server knows no such path, and never took anything.
+    is_unknown: bool,
 }
 
 /// What a courier is made of.
@@ -114,6 +116,7 @@ impl Courier {
             failing: false,
             refusing: false,
             taken: 0,
+            is_unknown: false,
         };
         Self {
             setup,
@@ -242,7 +245,8 @@ impl Courier {
                     self.tell(Level::Info, "takes profiles again");
                 }
             }
-            Answer::Refused { why } => {
+            Answer::Refused { why, unknown } => {
+                state.is_unknown |= unknown && state.taken == 0;
                 if let Some(file) = self.let_go(&mut state, number, Some(Lost::Refused)) {
                     self.forget(&file);
                 }
@@ -278,6 +282,11 @@ impl Courier {
             }
         }
         self.changed.notify_all();
+    }
+
+    /// Whether the server knows no such path: it may know an older one.
+    pub fn is_unknown(&self) -> bool {
+        self.state.lock().is_unknown
     }
 
     /// Its file was not there, or not whole.

@@ -142,6 +142,12 @@ impl Courier {
         }
     }
 
+    /// As where a process ends: the files are nobody's.
+    #[cfg(test)]
+    pub fn let_disk_go(&self) {
+        *self.disk.lock() = None;
+    }
+
     /// Takes a request, to be sent from `ready` on.
     pub fn put(&self, request: Request, ready: Moment) {
         let size = Size::of(&request);

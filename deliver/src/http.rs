@@ -50,28 +50,8 @@ impl Client {
         }
     }
 
-    /// What goes into `Authorization`.
-    fn authorization(&self) -> Result<Option<Secret>, String> {
-        let Some(credential) = &self.target.credential else {
-            return Ok(None);
-        };
-        let token = match &credential.token {
-            Token::Known(secret) => secret.clone(),
-            Token::File(path) => Secret::read(path)
-                .map_err(|why| format!("is not asked: the token in {}: {why}", path.display()))?,
-        };
-        let value = match &credential.scheme {
-            Scheme::Word(word) => format!("{word} {}", token.expose()),
-            Scheme::Basic(name) => {
-                let pair = format!("{name}:{}", token.expose());
-                format!("Basic {}", STANDARD.encode(pair))
-            }
-        };
-        Secret::new(&value).map(Some).map_err(str::to_owned)
-    }
-
     fn send(&mut self, request: &Request, within: Duration) -> Result<Answer, String> {
-        let authorization = self.authorization()?;
+        let authorization = authorization(&self.target)?;
         let agent = match &self.agent {
             Some(agent) => agent,
             None => self.agent.insert(agent(&self.target)?),
@@ -122,6 +102,29 @@ impl Carrier for Client {
     }
 }
 
+/// What goes into `Authorization`.
+///
+/// # Errors
+/// The token cannot be read.
+pub(crate) fn authorization(target: &Target) -> Result<Option<Secret>, String> {
+    let Some(credential) = &target.credential else {
+        return Ok(None);
+    };
+    let token = match &credential.token {
+        Token::Known(secret) => secret.clone(),
+        Token::File(path) => Secret::read(path)
+            .map_err(|why| format!("is not asked: the token in {}: {why}", path.display()))?,
+    };
+    let value = match &credential.scheme {
+        Scheme::Word(word) => format!("{word} {}", token.expose()),
+        Scheme::Basic(name) => {
+            let pair = format!("{name}:{}", token.expose());
+            format!("Basic {}", STANDARD.encode(pair))
+        }
+    };
+    Secret::new(&value).map(Some).map_err(str::to_owned)
+}
+
 fn asked(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok();
     let date = text("date").and_then(|text| httpdate::parse_http_date(text).ok());
@@ -129,7 +132,10 @@ fn asked(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// A client with the target's ideas of whom to trust.
-fn agent(target: &Target) -> Result<Agent, String> {
+///
+/// # Errors
+/// Whom to trust cannot be read.
+pub(crate) fn agent(target: &Target) -> Result<Agent, String> {
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -187,7 +193,7 @@ fn trusted(target: &Target) -> Result<Vec<Certificate<'static>>, String> {
 }
 
 /// Why there was no answer, without an address: a query may hold a key.
-fn reason(error: &Error, within: Duration) -> String {
+pub(crate) fn reason(error: &Error, within: Duration) -> String {
     match error {
         Error::Timeout(_) => format!("does not answer within {} ms", within.as_millis()),
         Error::HostNotFound => "is not found by its name".to_owned(),

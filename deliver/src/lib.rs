@@ -21,6 +21,7 @@
 //! | [`spool`] | what waits for it |
 //! | [`http`] | how it is brought |
 //! | [`rejected`] | what of it a server has thrown away |
+//! | [`remote`] | what the process is told from afar |
 //! | [`backoff`] | how long to wait after a failure |
 //! | [`books`] | what became of it |
 //! | [`secret`] | what is shown to nobody |
@@ -44,6 +45,7 @@ pub mod pprof;
 pub mod pyroscope;
 mod query;
 pub mod rejected;
+pub mod remote;
 pub mod request;
 pub mod say;
 pub mod secret;

@@ -23,11 +23,13 @@
 //! | [`aggregate`] | sums of a window |
 //! | [`symbolize`] | names and lines |
 //! | [`export`] | files |
+//! | [`delivery`] | what sends windows (its trade is the crate `vtprof-deliver`) |
 //! | [`figures`] | what the agent says of itself |
 //! | [`heap`] | how much memory the agent holds |
 
 mod aggregate;
 mod control;
+mod delivery;
 mod drain;
 mod events;
 mod export;

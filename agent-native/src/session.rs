@@ -16,6 +16,7 @@ use vtprof_signal::ring::Ring;
 use vtprof_signal::scratch::Scratch;
 use vtprof_signal::shared::{self, Shared, Source};
 
+use crate::delivery::Delivery;
 use crate::drain::{Drain, Ending, Order};
 use crate::events::pauses::Pauses;
 use crate::events::queue::{Bounds, EventSamples};
@@ -90,6 +91,8 @@ pub struct Session {
     pub contention: Option<Contention>,
     /// The engine of [`Kind::Wall`], and of [`Kind::Blocked`] for OS threads, where one of them is on.
     pub wall: Option<Wall>,
+    /// What sends windows, where somebody wants that.
+    pub delivery: Option<Delivery>,
     /// When the world stood still, where that is told.
     pub pauses: Pauses,
     pub self_test: SelfTest,
@@ -191,6 +194,8 @@ impl Session {
             period,
             engine.perf,
         );
+        let service = service::name(options.service.as_deref(), jni);
+        let delivery = Delivery::new(options, &service, jni).map_err(StartError::Push)?;
         let session = Self {
             vm: prepared.vm,
             jvmti: prepared.jvmti,
@@ -198,7 +203,7 @@ impl Session {
             directory: &prepared.directory,
             shims: &prepared.shims,
             classes: &prepared.classes,
-            service: service::name(options.service.as_deref(), jni),
+            service,
             facts: Facts {
                 jvm: prepared.jvm.name.clone(),
                 kernel: kernel_release(),
@@ -218,6 +223,7 @@ impl Session {
                 .period(Kind::Lock)
                 .map(|period_ns| Contention::new(jni, period_ns)),
             wall,
+            delivery,
             pauses: Pauses::new(),
             self_test: SelfTest::new(),
             healing: Healing::new(jni, shared.frozen.layout.as_ref()),
@@ -267,6 +273,11 @@ impl Session {
         }
         if let Some(wall) = &self.wall {
             wall.spawn(self).ok_or(StartError::Thread("vtprof-wall"))?;
+        }
+        if let Some(delivery) = &self.delivery {
+            delivery
+                .open(self)
+                .ok_or(StartError::Thread("vtprof-push"))?;
         }
         let containment = if signals {
             faults::install(self.shared.walker)

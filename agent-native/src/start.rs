@@ -68,6 +68,10 @@ pub enum StartError {
     Jni(#[from] JniError),
     #[error("{0}")]
     Signal(#[from] SignalError),
+    #[error("out=off without push= leaves no place for profiles: give one of the two")]
+    Nowhere,
+    #[error("{0}")]
+    Push(String),
     #[error("the thread {0} could not be started")]
     Thread(&'static str),
 }
@@ -166,10 +170,14 @@ unsafe fn prepare_first(
     };
     let library = Library::containing(jvmti.library_address());
     let jvm = Jvm::inspect(jvmti, library)?;
-    let directory = Directory::open(&options.out).map_err(|error| StartError::Directory {
-        path: options.out.clone(),
-        error,
-    })?;
+    let directory = match &options.out {
+        None if options.push.to.is_empty() => return Err(StartError::Nowhere),
+        None => Directory::off(),
+        Some(path) => Directory::open(path).map_err(|error| StartError::Directory {
+            path: path.clone(),
+            error,
+        })?,
+    };
     let mut capabilities = vec![Capability::GetSourceFileName, Capability::GetLineNumbers];
     if options.uses_signals() {
         capabilities.push(Capability::GenerateCompiledMethodLoadEvents);
@@ -290,5 +298,8 @@ pub fn report(error: &StartError) {
 pub fn stop() {
     if let Some(session) = session::get() {
         session.stop();
+        if let Some(delivery) = &session.delivery {
+            delivery.finish();
+        }
     }
 }

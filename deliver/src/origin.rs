@@ -14,3 +14,11 @@ pub struct Origin {
     /// Process id.
     pub pid: u32,
 }
+
+impl Origin {
+    /// Attributes that may be sent: command lines are not, since they carry secrets.
+    pub(crate) fn told_attributes(&self) -> impl Iterator<Item = &(String, String)> {
+        let attributes = self.resource.iter();
+        attributes.filter(|(key, _)| !key.starts_with("process.command"))
+    }
+}

@@ -5,6 +5,8 @@
 pub const WINDOW: &str = "window: ";
 /// Begins the line of its counters.
 pub const COUNTERS: &str = "counters (those not named are 0): ";
+/// Begins the line of what was sent.
+pub const PUSH: &str = "push (those not named are 0): ";
 
 /// The pairs behind the beginning of a line.
 pub fn figures(pairs: &str) -> impl Iterator<Item = (&str, i128)> {

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use vtprof_profile::gzip::write_gz;
 use vtprof_profile::kind::Kind;
+use vtprof_profile::pprof::Profile;
 use vtprof_profile::spans::{SpanRecord, set_left_out, spans_to_traces};
 use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::{Counter, Counters};
@@ -15,6 +16,7 @@ use super::recorder::Recorder;
 use crate::aggregate::by_kind::ByKind;
 use crate::aggregate::tally::Tally;
 use crate::aggregate::window::{STORE_FULL, Window};
+use crate::delivery::Delivery;
 use crate::export::comments::{self, Snapshot, WindowFacts};
 use crate::export::profile::Span;
 use crate::export::window_files::WindowFiles;
@@ -66,7 +68,9 @@ impl Closing {
             named_unix_ns: 0,
             start_ns: now_ns(),
             process_cpu_ns: process_cpu_ns(),
-            agent_cpu_ns: thread_cpu_ns() + session.wall.as_ref().map_or(0, Wall::cpu_ns),
+            agent_cpu_ns: thread_cpu_ns()
+                + session.wall.as_ref().map_or(0, Wall::cpu_ns)
+                + session.delivery.as_ref().map_or(0, Delivery::cpu_ns),
             failing: false,
         }
     }
@@ -105,10 +109,21 @@ impl Closing {
             when,
             comments: &comments,
         };
-        let written = write_profiles(session, recorder, &windows, &names, files)
-            .and(write_spans(ended, files));
+        let mut sent = session.delivery.as_ref().map(|_| Vec::new());
+        let written = write_profiles(session, recorder, &windows, &names, files, sent.as_mut());
+        let written = if session.directory.is_off() {
+            self.count_left_out(ended);
+            written
+        } else {
+            written.and(write_spans(ended, files))
+        };
         self.tell(session, written);
-        self.prune(session);
+        if let (Some(delivery), Some(profiles)) = (&session.delivery, sent) {
+            delivery.hand_over(self.named_unix_ns, when.duration_ns, profiles);
+        }
+        if !session.directory.is_off() {
+            self.prune(session);
+        }
         recorder.names.next_window();
         recorder.symbolizer.next_window();
         *self = Self {
@@ -131,7 +146,10 @@ impl Closing {
     }
 
     fn leave_out_spans(&self, recorder: &mut Recorder) {
-        let (spans, left_out) = recorder.ended.take();
+        self.count_left_out(recorder.ended.take());
+    }
+
+    fn count_left_out(&self, (spans, left_out): (Vec<SpanRecord>, u64)) {
         self.counters
             .add(Counter::SpansLeftOut, spans.len() as u64 + left_out);
     }
@@ -197,7 +215,9 @@ impl Closing {
             methods: recorder.symbolizer.remembered(),
             methods_noted: session.classes.methods(),
         };
-        comments::lines(&session.facts, &facts, &next.snapshot, &self.snapshot)
+        let mut lines = comments::lines(&session.facts, &facts, &next.snapshot, &self.snapshot);
+        lines.extend(session.delivery.as_ref().map(Delivery::comment));
+        lines
     }
 
     /// Says once that writing fails, and once that it works again.
@@ -250,6 +270,7 @@ fn write_profiles(
     windows: &ByKind<Window>,
     names: &HashMap<u64, Arc<str>>,
     files: WindowFiles<'_>,
+    sent: Option<&mut Vec<(Kind, Profile)>>,
 ) -> Result<(), String> {
     let full = recorder.symbolizer.named(STORE_FULL);
     let now = |root| names.get(&root).map(Arc::clone);
@@ -257,7 +278,13 @@ fn write_profiles(
         followed.remember(|root| now(root).or_else(|| recorder.names.find(root)));
     }
     let name_of = |root| recorder.root_name(root, now);
-    files.write(windows, |kind| session.period_of(kind), &full, name_of)
+    files.write(
+        windows,
+        |kind| session.period_of(kind),
+        &full,
+        name_of,
+        sent,
+    )
 }
 
 fn write_spans(

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Directory {
     path: PathBuf,
+    is_off: bool,
 }
 
 impl Directory {
@@ -23,10 +24,28 @@ impl Directory {
         let probe = path.join(format!(".vtprof-probe-{}", std::process::id()));
         File::create(&probe)?;
         fs::remove_file(&probe)?;
-        Ok(Self { path })
+        Ok(Self {
+            path,
+            is_off: false,
+        })
     }
 
-    /// Absolute path.
+    /// None: nothing is written.
+    #[must_use]
+    pub fn off() -> Self {
+        Self {
+            path: PathBuf::from("no file (out=off)"),
+            is_off: true,
+        }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.is_off
+    }
+
+    /// Absolute path, or what is said in its place where there is none.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,8 +1,11 @@
 //! The profiles of one window: a file for each kind, under one time.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use vtprof_profile::gzip;
 use vtprof_profile::kind::Kind;
+use vtprof_profile::pprof::Profile;
 
 use super::directory::Directory;
 use super::file_name;
@@ -33,6 +36,8 @@ impl WindowFiles<'_> {
     /// carries the counters. `period` is in the unit of the kind's period, 0 for one that is off; `root_name` names a
     /// local root, `full` the stack of what had no room.
     ///
+    /// Profiles are also left in `sent`, where there is one.
+    ///
     /// # Errors
     /// The first, with the file's name; the others have been tried all the same.
     pub fn write(
@@ -41,6 +46,7 @@ impl WindowFiles<'_> {
         period: impl Fn(Kind) -> u64,
         full: &Arc<Function>,
         root_name: impl Fn(u64) -> Arc<str>,
+        mut sent: Option<&mut Vec<(Kind, Profile)>>,
     ) -> Result<(), String> {
         let mut written = Ok(());
         let first = Kind::ALL.into_iter().find(|kind| period(*kind) > 0);
@@ -48,7 +54,9 @@ impl WindowFiles<'_> {
             if Some(kind) != first && window.samples() == 0 {
                 continue;
             }
-            written = written.and(self.write_one(kind, window, period(kind), full, &root_name));
+            let sent = sent.as_deref_mut();
+            written =
+                written.and(self.write_one(kind, window, period(kind), full, &root_name, sent));
         }
         written
     }
@@ -60,6 +68,7 @@ impl WindowFiles<'_> {
         period: u64,
         full: &Arc<Function>,
         root_name: impl Fn(u64) -> Arc<str>,
+        sent: Option<&mut Vec<(Kind, Profile)>>,
     ) -> Result<(), String> {
         let name = self.name(kind.name());
         let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
@@ -73,12 +82,22 @@ impl WindowFiles<'_> {
             self.comments,
         );
         let built = built.map_err(|error| failed(&error))?;
-        let path = self
-            .directory
-            .write(&name, |file| built.write_gz(file))
-            .map_err(|error| failed(&error))?;
-        log::debug(&format!("wrote {}", path.display()));
-        Ok(())
+        let wrote = |path: PathBuf| log::debug(&format!("wrote {}", path.display()));
+        let Some(sent) = sent else {
+            let written = self.directory.write(&name, |file| built.write_gz(file));
+            return written.map(wrote).map_err(|error| failed(&error));
+        };
+        let profile = built.finish();
+        let written = if self.directory.is_off() {
+            Ok(())
+        } else {
+            let written = self
+                .directory
+                .write(&name, |file| gzip::write_gz(&profile, file));
+            written.map(wrote).map_err(|error| failed(&error))
+        };
+        sent.push((kind, profile));
+        written
     }
 }
 

@@ -6,6 +6,7 @@ use super::{OptionError, Options};
 
 pub(super) const STRING: &str = "the option string";
 const ENVIRONMENT: &str = "VTPROF_OPTS";
+const LABEL: &str = "label.";
 
 /// Reads all three layers. `environment` is the value of `VTPROF_OPTS`.
 ///
@@ -40,7 +41,7 @@ pub(super) fn split(text: &str, origin: &str) -> Result<Vec<(String, String)>, O
     {
         match (part.split_once('='), pairs.last_mut()) {
             (Some((key, value)), _) => {
-                pairs.push((key.trim().to_ascii_lowercase(), value.trim().to_owned()));
+                pairs.push((spelled(key.trim()), value.trim().to_owned()));
             }
             (None, Some((_, value))) => {
                 value.push(',');
@@ -57,6 +58,15 @@ pub(super) fn split(text: &str, origin: &str) -> Result<Vec<(String, String)>, O
     Ok(pairs)
 }
 
+/// A key as it is known: in small letters, but for the name of a label.
+fn spelled(key: &str) -> String {
+    let lower = key.to_ascii_lowercase();
+    match lower.strip_prefix(LABEL) {
+        Some(_) => format!("{LABEL}{}", &key[LABEL.len()..]),
+        None => lower,
+    }
+}
+
 fn read_file(options: &mut Options, path: &Path) -> Result<(), OptionError> {
     let fail = |reason: String| OptionError::File {
         path: path.display().to_string(),
@@ -68,7 +78,17 @@ fn read_file(options: &mut Options, path: &Path) -> Result<(), OptionError> {
         .parse()
         .map_err(|error: toml::de::Error| fail(error.to_string()))?;
     let origin = path.display().to_string();
+    let mut pairs: Vec<(String, toml::Value)> = Vec::new();
     for (key, value) in table {
+        match value {
+            // `label.zone = "a"` is a table of TOML's.
+            toml::Value::Table(labels) if key == "label" => {
+                pairs.extend(labels.into_iter().map(|(k, v)| (format!("{LABEL}{k}"), v)));
+            }
+            value => pairs.push((key, value)),
+        }
+    }
+    for (key, value) in pairs {
         let value = match value {
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => number.to_string(),
@@ -133,6 +153,15 @@ mod tests {
         assert_eq!(options.keep.bytes, 1 << 30);
         assert_eq!(options.keep.age, Duration::from_secs(7200));
         assert_eq!(options.cpu, Some(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn labels_keep_their_letters_in_each_layer_and_the_nearer_layer_wins() {
+        let path = file("labels", "label.Zone = \"a\"\nlabel.tier = \"1\"\n");
+        let string = format!("config={},LABEL.Zone=c,push=otlp", path.display());
+        let push = read(&string, "label.Zone=b").unwrap().push;
+        let labels: Vec<_> = push.labels.iter().map(|(k, v)| (&**k, &**v)).collect();
+        assert_eq!(labels, [("tier", "1"), ("Zone", "c")]);
     }
 
     #[test]

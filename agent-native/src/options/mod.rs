@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`control`] | what is asked of a vtprof that is there already |
 //! | [`layers`] | where keys come from, and which wins |
+//! | [`push`] | where windows are sent |
 //! | [`value`] | how a value of each kind is read |
 //!
 //! One table ([`Options::apply`]) knows all keys. An unknown key or a bad value stops the agent with one
@@ -11,6 +12,7 @@
 
 pub mod control;
 pub mod layers;
+pub mod push;
 pub mod value;
 
 use std::path::PathBuf;
@@ -19,6 +21,7 @@ use std::time::Duration;
 use vtprof_profile::kind::Kind;
 
 use crate::log::Level;
+use push::Push;
 
 /// How the agent learns which thread runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,8 +104,10 @@ pub struct Options {
     pub wall: Option<Duration>,
     /// Whom that is about.
     pub wall_scope: WallScope,
-    /// Directory of the profiles.
-    pub out: PathBuf,
+    /// Directory of the profiles; `None` for no files.
+    pub out: Option<PathBuf>,
+    /// Where else windows go.
+    pub push: Push,
     /// Length of a window.
     pub every: Duration,
     /// How long a stop, of sampling or of the JVM, waits for the last profile to be written.
@@ -138,7 +143,8 @@ impl Default for Options {
             live: None,
             wall: None,
             wall_scope: WallScope::Context,
-            out: PathBuf::from("vtprof"),
+            out: Some(PathBuf::from("vtprof")),
+            push: Push::default(),
             every: Duration::from_secs(60),
             flush: Duration::from_secs(5),
             service: None,
@@ -245,7 +251,7 @@ impl Options {
                 &[("context", WallScope::Context), ("all", WallScope::All)],
             )
             .map(|v| self.wall_scope = v),
-            "out" => value::path(text).map(|v| self.out = v),
+            "out" => value::directory(text).map(|v| self.out = v),
             "every" => value::between(text, Duration::from_secs(1), Duration::from_secs(24 * 3600))
                 .map(|v| self.every = v),
             "flush" => value::between(text, Duration::from_secs(1), Duration::from_secs(5 * 60))
@@ -277,12 +283,21 @@ impl Options {
                 .map(|v| self.whole_stacks = v),
             "stress" => value::stress(text).map(|v| self.stress = v),
             "shim" => value::word(text, &[("on", true), ("off", false)]).map(|v| self.shim = v),
+            _ if push::knows(key) => {
+                let applied = self.push.apply(key, text);
+                return applied.map_err(|reason| OptionError::BadValue {
+                    key: key.to_owned(),
+                    value: push::HIDDEN.to_owned(),
+                    origin: origin.to_owned(),
+                    reason,
+                });
+            }
             "control" => return Err(control::misplaced(text, origin)),
             _ => {
                 return Err(OptionError::UnknownKey {
                     key: key.to_owned(),
                     origin: origin.to_owned(),
-                    known: KEYS.join(", "),
+                    known: [KEYS, &push::KEYS].concat().join(", "),
                 });
             }
         };
@@ -354,7 +369,9 @@ mod tests {
         live.alloc = Some(65_536);
         assert_eq!(live.period(Kind::Live), Some(65_536));
         assert_eq!(applied("live", "off").unwrap().live, None);
-        assert_eq!(applied("out", "/x/y").unwrap().out, PathBuf::from("/x/y"));
+        let out = |text| applied("out", text).unwrap().out;
+        assert_eq!(out("/x/y"), Some(PathBuf::from("/x/y")));
+        assert_eq!(out("off"), None);
         assert_eq!(
             applied("every", "5m").unwrap().every,
             Duration::from_secs(300)
@@ -391,6 +408,18 @@ mod tests {
             Some(Duration::from_micros(250))
         );
         assert!(!applied("shim", "off").unwrap().shim);
+    }
+
+    #[test]
+    fn what_may_lead_to_a_secret_is_not_quoted_in_an_error() {
+        for (key, value) in [
+            ("push", "pprof+https://me:hunter2@h"),
+            ("push_auth", "bearer hunter2"),
+        ] {
+            let text = applied(key, value).unwrap_err().to_string();
+            assert!(text.contains(key) && !text.contains("hunter2"), "{text}");
+        }
+        assert_eq!(applied("label.zone", "b").unwrap().push.labels.len(), 1);
     }
 
     #[test]

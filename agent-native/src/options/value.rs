@@ -116,6 +116,14 @@ pub fn path(text: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(text))
 }
 
+/// A directory, or `off`.
+pub fn directory(text: &str) -> Result<Option<PathBuf>> {
+    if text == "off" {
+        return Ok(None);
+    }
+    path(text).map(Some)
+}
+
 /// A service name.
 pub fn name(text: &str) -> Result<String> {
     if text.is_empty() || text.chars().any(char::is_control) {
@@ -173,7 +181,8 @@ pub fn objects(text: &str) -> Result<Option<u32>> {
         .ok_or_else(|| "a number of objects from 1 to 1m, such as 16k, or off".to_owned())
 }
 
-fn bytes(text: &str) -> Option<u64> {
+/// `512MiB`.
+pub fn bytes(text: &str) -> Option<u64> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());

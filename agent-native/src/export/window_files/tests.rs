@@ -59,7 +59,13 @@ fn write_with(
         },
         comments: &["signals.received=3".to_owned()],
     };
-    files.write(windows, period, &function("[full]"), |_| Arc::from(""))
+    files.write(
+        windows,
+        period,
+        &function("[full]"),
+        |_| Arc::from(""),
+        None,
+    )
 }
 
 fn names(directory: &Directory) -> Vec<String> {

@@ -1,0 +1,445 @@
+//! Brings one target its requests: one at a time, again where that failed, later where it is told so.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`answer`] | what a server says |
+//!
+//! A request is let go when the server has said that it has it (2xx), and not before: so each arrives at least once, and
+//! once where no answer is lost on the way back. What to do next is decided without a clock or a socket of its own
+//! ([`Courier::next`], [`Courier::answered`]); [`Courier::run`] is the thread around it.
+
+pub mod answer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::backoff::{self, Backoff};
+use crate::books::{Books, Event, Lost, Size};
+use crate::clock::{Clock, Moment};
+use crate::request::Request;
+use crate::say::{Level, Say};
+use crate::spool::disk::{self, Disk, Left};
+use crate::spool::{Bounds, Number, Place, Spool};
+use answer::{Answer, Carrier};
+
+/// So often one fails although others are taken, and is given up.
+const SUSPICIOUS: u32 = 5;
+
+/// What to do next.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Send that.
+    Send(Attempt),
+    /// Nothing, until then or until something changes.
+    Wait(Option<Moment>),
+    /// Nothing more, ever.
+    Over,
+}
+
+/// One upload.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// What it is of.
+    pub number: Number,
+    /// Where that is.
+    pub place: Place,
+    /// How long it may take.
+    pub within: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Open,
+    /// The process ends: all is sent that can be until then.
+    Closing(Moment),
+    /// Nothing is sent any more.
+    Over,
+}
+
+#[derive(Debug)]
+struct State {
+    spool: Spool,
+    backoff: Backoff,
+    /// After a failure.
+    not_before: Moment,
+    in_flight: Option<Number>,
+    phase: Phase,
+    /// The last upload did not work; it was said.
+    failing: bool,
+    /// The last request was refused; it was said.
+    refusing: bool,
+    /// Requests taken so far.
+    taken: u64,
+    /// The server knows no such path, and never took anything.
+    is_unknown: bool,
+}
+
+/// What a courier is made of.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The target, for lines.
+    pub name: String,
+    /// Bounds of what waits.
+    pub bounds: Bounds,
+    /// Waits after failures.
+    pub backoff: backoff::Bounds,
+    /// How long an upload may take.
+    pub timeout: Duration,
+    /// For chance.
+    pub seed: u64,
+}
+
+/// See the module. Any thread may call it.
+#[derive(Debug)]
+pub struct Courier {
+    setup: Setup,
+    books: Arc<Books>,
+    say: Say,
+    /// Only the thread that puts requests in writes files.
+    disk: Mutex<Option<Disk>>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Courier {
+    /// One that has nothing to do yet.
+    #[must_use]
+    pub fn new(setup: Setup, books: Arc<Books>, say: Say) -> Self {
+        let state = State {
+            spool: Spool::new(setup.bounds),
+            backoff: Backoff::new(setup.backoff, setup.seed),
+            not_before: Moment::START,
+            in_flight: None,
+            phase: Phase::Open,
+            failing: false,
+            refusing: false,
+            taken: 0,
+            is_unknown: false,
+        };
+        Self {
+            setup,
+            books,
+            say,
+            disk: Mutex::new(None),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// From now on requests are in files; those that earlier processes left come first.
+    pub fn use_disk(&self, disk: Disk, left: Left, ready: Moment) {
+        *self.disk.lock() = Some(disk);
+        self.books.count(Event::FileDamaged, left.damaged);
+        for found in left.whole {
+            self.books.take_up(found.size);
+            let place = Place::Disk {
+                path: found.path,
+                length: found.length,
+            };
+            self.enqueue(place, found.size, ready);
+        }
+    }
+
+    /// As where a process ends: the files are nobody's.
+    #[cfg(test)]
+    pub fn let_disk_go(&self) {
+        *self.disk.lock() = None;
+    }
+
+    /// Takes a request, to be sent from `ready` on.
+    pub fn put(&self, request: Request, ready: Moment) {
+        let size = Size::of(&request);
+        self.books.hand_over(size);
+        let place = self.place(request);
+        self.enqueue(place, size, ready);
+    }
+
+    fn place(&self, request: Request) -> Place {
+        let mut disk = self.disk.lock();
+        let Some(disk) = &mut *disk else {
+            return Place::Memory(Arc::new(request));
+        };
+        match disk.write(&request) {
+            Ok((path, length)) => Place::Disk { path, length },
+            Err(error) => {
+                self.books.count(Event::DiskFailed, 1);
+                if self.books.counted(Event::DiskFailed) == 1 {
+                    self.say.line(
+                        Level::Warn,
+                        &format!("push_spool: {error}; what waits is in memory"),
+                    );
+                }
+                Place::Memory(Arc::new(request))
+            }
+        }
+    }
+
+    fn enqueue(&self, place: Place, size: Size, ready: Moment) {
+        let mut state = self.state.lock();
+        let gone = if state.phase == Phase::Over {
+            self.leave(place, size);
+            Vec::new()
+        } else {
+            let in_flight = state.in_flight;
+            state.spool.put(place, size, ready, in_flight, &self.books)
+        };
+        drop(state);
+        self.changed.notify_all();
+        for path in gone {
+            self.forget(&path);
+        }
+    }
+
+    /// What is to be done now.
+    pub fn next(&self, now: Moment) -> Step {
+        self.next_of(&mut self.state.lock(), now)
+    }
+
+    fn next_of(&self, state: &mut State, now: Moment) -> Step {
+        let until = match state.phase {
+            Phase::Over => return Step::Over,
+            Phase::Closing(until) => Some(until),
+            Phase::Open => None,
+        };
+        let left = until.map(|until| until.since(now));
+        if left.is_some_and(|left| left.is_zero()) || until.is_some() && state.spool.is_empty() {
+            return self.over(state);
+        }
+        if until.is_none() && now < state.not_before {
+            return Step::Wait(Some(state.not_before));
+        }
+        let next = state
+            .spool
+            .pick(|entry| until.is_some() || entry.ready <= now);
+        let Some(entry) = next else {
+            return Step::Wait(state.spool.first_ready());
+        };
+        let attempt = Attempt {
+            number: entry.number,
+            place: entry.place.clone(),
+            within: left.map_or(self.setup.timeout, |left| left.min(self.setup.timeout)),
+        };
+        state.in_flight = Some(attempt.number);
+        self.books.count(Event::Attempt, 1);
+        Step::Send(attempt)
+    }
+
+    fn over(&self, state: &mut State) -> Step {
+        state.phase = Phase::Over;
+        self.changed.notify_all();
+        Step::Over
+    }
+
+    /// What came of an attempt.
+    pub fn answered(&self, number: Number, answer: Answer, now: Moment) {
+        let mut state = self.state.lock();
+        state.in_flight = None;
+        let closing = matches!(state.phase, Phase::Closing(_));
+        match answer {
+            Answer::Taken { rejected } => {
+                state.taken += 1;
+                state.backoff.reset();
+                state.not_before = now;
+                self.books.count(Event::ProfileRejected, rejected);
+                if let Some(file) = self.let_go(&mut state, number, None) {
+                    self.forget(&file);
+                }
+                let was_failing = std::mem::take(&mut state.failing);
+                if std::mem::take(&mut state.refusing) || was_failing {
+                    self.tell(Level::Info, "takes profiles again");
+                }
+            }
+            Answer::Refused { why, unknown } => {
+                state.is_unknown |= unknown && state.taken == 0;
+                if let Some(file) = self.let_go(&mut state, number, Some(Lost::Refused)) {
+                    self.forget(&file);
+                }
+                if !std::mem::replace(&mut state.refusing, true) {
+                    let line = format!("does not take a profile, which is lost: {why}");
+                    self.tell(Level::Warn, &line);
+                }
+            }
+            Answer::Later { why, asked } => {
+                self.books.count(Event::Retry, 1);
+                let wait = state.backoff.failed(asked);
+                state.not_before = now.after(wait);
+                let taken = state.taken;
+                let given_up = state.spool.find(number).is_some_and(|entry| {
+                    entry.tries += 1;
+                    if entry.tries > 1 && taken > entry.taken_before {
+                        entry.suspicion += 1;
+                    }
+                    entry.taken_before = taken;
+                    entry.suspicion >= SUSPICIOUS
+                });
+                if given_up && let Some(file) = self.let_go(&mut state, number, Some(Lost::Failed))
+                {
+                    self.forget(&file);
+                }
+                if !std::mem::replace(&mut state.failing, true) {
+                    let line = format!("{why}; what is to be sent waits");
+                    self.tell(Level::Warn, &line);
+                }
+                if closing {
+                    self.over(&mut state);
+                }
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// Whether the server knows no such path: it may know an older one.
+    pub fn is_unknown(&self) -> bool {
+        self.state.lock().is_unknown
+    }
+
+    /// Its file was not there, or not whole.
+    fn damaged(&self, number: Number) {
+        let mut state = self.state.lock();
+        state.in_flight = None;
+        if let Some(file) = self.let_go(&mut state, number, Some(Lost::Damaged)) {
+            self.forget(&file);
+        }
+    }
+
+    /// Takes a request out, into the books; the file it was in.
+    fn let_go(
+        &self,
+        state: &mut State,
+        number: Number,
+        lost: Option<Lost>,
+    ) -> Option<std::path::PathBuf> {
+        let entry = state.spool.remove(number)?;
+        match lost {
+            None => self.books.deliver(entry.size),
+            Some(why) => self.books.drop_waiting(entry.size, why),
+        }
+        entry.place.into_file()
+    }
+
+    fn forget(&self, path: &std::path::Path) {
+        // One that stays would be sent twice by the next run.
+        if let Err(error) = std::fs::remove_file(path) {
+            self.say.line(
+                Level::Debug,
+                &format!("push_spool: {} stays: {error}", path.display()),
+            );
+        }
+    }
+
+    fn tell(&self, level: Level, what: &str) {
+        self.say
+            .line(level, &format!("push: {} {what}", self.setup.name));
+    }
+
+    /// The process ends: all that waits is tried once more until then, and not after a failure.
+    pub fn close(&self, until: Moment) {
+        let mut state = self.state.lock();
+        if state.phase == Phase::Open {
+            state.phase = Phase::Closing(until);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Waits until it is over, or until then. Afterwards nothing is sent any more: what is in files stays there for the
+    /// next run, the rest is lost, and both are said.
+    pub fn finish(&self, until: Moment, clock: Clock) {
+        let mut state = self.state.lock();
+        while state.phase != Phase::Over {
+            let left = until.since(clock.now());
+            if left.is_zero() || self.changed.wait_for(&mut state, left).timed_out() {
+                break;
+            }
+        }
+        state.phase = Phase::Over;
+        let entries = state.spool.take_all();
+        drop(state);
+        let (mut kept, mut lost) = (Size::default(), Size::default());
+        for entry in entries {
+            if self.leave(entry.place, entry.size) {
+                kept = kept + entry.size;
+            } else {
+                lost = lost + entry.size;
+            }
+        }
+        if lost.requests > 0 {
+            let Size {
+                requests, samples, ..
+            } = lost;
+            let line = format!(
+                "did not take {requests} requests with {samples} samples before the end, which are lost: name a folder with push_spool=DIR to keep such for the next run"
+            );
+            self.tell(Level::Warn, &line);
+        }
+        if kept.requests > 0 {
+            let line = format!("has {} requests to come in the next run", kept.requests);
+            self.tell(Level::Info, &line);
+        }
+    }
+
+    /// What is left at the end: whether it is kept for the next run. It is in the books as waiting then.
+    fn leave(&self, place: Place, size: Size) -> bool {
+        match place {
+            Place::Disk { .. } => true,
+            Place::Memory(request) => {
+                // Files could not be written when it came; now may be another time. Nobody is waited for.
+                let written = self
+                    .disk
+                    .try_lock()
+                    .and_then(|mut disk| Some(disk.as_mut()?.write(&request).is_ok()));
+                if written == Some(true) {
+                    return true;
+                }
+                self.books.drop_waiting(size, Lost::End);
+                false
+            }
+        }
+    }
+
+    /// Gives up at once: nothing is sent any more.
+    pub fn abandon(&self) {
+        let mut state = self.state.lock();
+        self.over(&mut state);
+    }
+
+    /// The thread: until it is over.
+    pub fn run(&self, carrier: &mut dyn Carrier, clock: Clock) {
+        while let Some(attempt) = self.await_attempt(clock) {
+            let request = match &attempt.place {
+                Place::Memory(request) => Ok(Arc::clone(request)),
+                Place::Disk { path, .. } => disk::read(path).map(|(request, _)| Arc::new(request)),
+            };
+            match request {
+                Ok(request) => {
+                    let answer = carrier.carry(&request, attempt.within);
+                    self.answered(attempt.number, answer, clock.now());
+                }
+                Err(error) => {
+                    let line = format!("a request in push_spool is lost: {error}");
+                    self.tell(Level::Warn, &line);
+                    self.damaged(attempt.number);
+                }
+            }
+        }
+    }
+
+    fn await_attempt(&self, clock: Clock) -> Option<Attempt> {
+        let mut state = self.state.lock();
+        loop {
+            let now = clock.now();
+            match self.next_of(&mut state, now) {
+                Step::Over => return None,
+                Step::Send(attempt) => return Some(attempt),
+                Step::Wait(None) => self.changed.wait(&mut state),
+                Step::Wait(Some(until)) => {
+                    self.changed.wait_for(&mut state, until.since(now));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

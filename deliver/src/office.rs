@@ -1,0 +1,309 @@
+//! Where windows are handed in: one thread puts them into each target's form, and a courier a target brings them.
+//!
+//! Whoever hands a window in is never kept: where the thread is behind, the older window is dropped, and counted.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::backoff;
+use crate::books::{Books, Event};
+use crate::clock::{Clock, Moment};
+use crate::courier::{Courier, Setup};
+use crate::form::Form;
+use crate::http::Client;
+use crate::origin::Origin;
+use crate::say::{Level, Say};
+use crate::spool::Bounds;
+use crate::spool::disk::Disk;
+use crate::target::{Target, fnv};
+use crate::window::Window;
+
+/// Windows that wait for their form, at the most.
+const INBOX: usize = 2;
+/// New requests of a process are sent at a time of its own within the interval of uploads, or this if that is shorter.
+const STAGGER: Duration = Duration::from_secs(60);
+/// How long the last requests have when the process ends.
+pub const FLUSH: Duration = Duration::from_secs(2);
+/// Bound of what waits in memory, of all targets, bytes.
+pub const MEMORY: u64 = 16 << 20;
+
+/// A target and its form.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// Where to.
+    pub target: Target,
+    /// In what form.
+    pub form: Form,
+}
+
+/// Where requests wait on a disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DiskSpool {
+    /// The folder; each service and target has its own in it.
+    pub folder: PathBuf,
+    /// Bound of all targets of this process together, bytes.
+    pub bytes: u64,
+}
+
+/// How it is done, where a test may want another way.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// Bound of what waits in memory, of all targets together, bytes.
+    pub memory: u64,
+    /// Where else it waits.
+    pub disk: Option<DiskSpool>,
+    /// Waits after failures.
+    pub backoff: backoff::Bounds,
+    /// Time between two windows.
+    pub every: Duration,
+}
+
+struct Inbox {
+    windows: VecDeque<Window>,
+    closing: Option<Moment>,
+    /// Its thread has ended.
+    is_over: bool,
+}
+
+struct Desk {
+    courier: Courier,
+    target: Target,
+    form: Form,
+    /// A window could not be put into the form; it was said.
+    said: Mutex<bool>,
+}
+
+/// See the module. Any thread may call it.
+pub struct Office {
+    origin: Mutex<Origin>,
+    desks: Vec<Desk>,
+    manner: Manner,
+    books: Arc<Books>,
+    say: Say,
+    clock: Clock,
+    inbox: Mutex<Inbox>,
+    changed: Condvar,
+}
+
+/// Starts a thread of that name.
+pub type Spawn<'a> = &'a dyn Fn(&str, Box<dyn FnOnce() + Send>) -> std::io::Result<()>;
+
+impl Office {
+    /// An office that nobody works in yet.
+    #[must_use]
+    pub fn new(destinations: Vec<Destination>, origin: Origin, manner: Manner, say: Say) -> Self {
+        let books = Arc::new(Books::default());
+        let share = destinations.len().max(1) as u64;
+        let seed = seed(&origin);
+        let desk = |(n, destination): (usize, Destination)| {
+            let setup = Setup {
+                name: destination.target.to_string(),
+                bounds: Bounds {
+                    memory: manner.memory / share,
+                    disk: manner.disk.as_ref().map_or(0, |disk| disk.bytes / share),
+                },
+                backoff: manner.backoff,
+                timeout: destination.target.timeout,
+                seed: seed.wrapping_add(n as u64),
+            };
+            Desk {
+                courier: Courier::new(setup, Arc::clone(&books), say.clone()),
+                target: destination.target,
+                form: destination.form,
+                said: Mutex::new(false),
+            }
+        };
+        Self {
+            desks: destinations.into_iter().enumerate().map(desk).collect(),
+            origin: Mutex::new(origin),
+            manner,
+            books,
+            say,
+            clock: Clock::start(),
+            inbox: Mutex::new(Inbox {
+                windows: VecDeque::new(),
+                closing: None,
+                is_over: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The books of all targets.
+    #[must_use]
+    pub fn books(&self) -> &Books {
+        &self.books
+    }
+
+    /// Starts its threads by `spawn`, which contains their panics: `vtprof-push`, and one more a target.
+    ///
+    /// # Errors
+    /// One could not be started.
+    pub fn open(&'static self, spawn: Spawn<'_>) -> std::io::Result<()> {
+        for (n, desk) in self.desks.iter().enumerate() {
+            let run = move || {
+                let _over = Closer(|| desk.courier.abandon());
+                let mut client = Client::new(desk.target.clone(), desk.form);
+                desk.courier.run(&mut client, self.clock);
+            };
+            spawn(&format!("vtprof-push-{}", n + 1), Box::new(run))?;
+        }
+        let run = move || {
+            let _over = Closer(|| self.encoding_is_over());
+            self.open_spools();
+            self.run();
+        };
+        spawn("vtprof-push", Box::new(run))
+    }
+
+    /// Hands a window in. Never waits for a server or a disk.
+    pub fn hand_over(&self, window: Window) {
+        self.books.count(Event::WindowHanded, 1);
+        let mut inbox = self.inbox.lock();
+        if inbox.is_over || inbox.closing.is_some() {
+            self.books.count(Event::WindowDropped, 1);
+            return;
+        }
+        if inbox.windows.len() >= INBOX {
+            inbox.windows.pop_front();
+            self.books.count(Event::WindowDropped, 1);
+        }
+        inbox.windows.push_back(window);
+        self.changed.notify_all();
+    }
+
+    /// What is sent from now on has these labels.
+    pub fn set_labels(&self, labels: Vec<(String, String)>) {
+        self.origin.lock().labels = labels;
+    }
+
+    /// The process ends: what is here has until then to arrive, all targets at once. Afterwards no thread of the office
+    /// sends anything.
+    pub fn finish(&self, within: Duration) {
+        let until = self.clock.now().after(within);
+        let mut inbox = self.inbox.lock();
+        inbox.closing = Some(until);
+        self.changed.notify_all();
+        while !inbox.is_over {
+            let left = until.since(self.clock.now());
+            if left.is_zero() || self.changed.wait_for(&mut inbox, left).timed_out() {
+                break;
+            }
+        }
+        inbox.is_over = true;
+        let lost = inbox.windows.drain(..).count() as u64;
+        drop(inbox);
+        self.books.count(Event::WindowDropped, lost);
+        for desk in &self.desks {
+            desk.courier.close(until);
+        }
+        for desk in &self.desks {
+            desk.courier.finish(until, self.clock);
+        }
+    }
+
+    fn encoding_is_over(&self) {
+        self.inbox.lock().is_over = true;
+        self.changed.notify_all();
+    }
+
+    fn open_spools(&self) {
+        let Some(disk) = &self.manner.disk else {
+            return;
+        };
+        let (service, name) = {
+            let origin = self.origin.lock();
+            (origin.service.clone(), process_name(&origin))
+        };
+        for desk in &self.desks {
+            match Disk::open(&disk.folder, desk.target.mark(&service), &name) {
+                Ok((files, left)) => desk.courier.use_disk(files, left, self.ready()),
+                Err(error) => self.say.line(
+                    Level::Warn,
+                    &format!(
+                        "push_spool={}: {error}; what waits is in memory",
+                        disk.folder.display()
+                    ),
+                ),
+            }
+        }
+    }
+
+    fn run(&self) {
+        loop {
+            let mut inbox = self.inbox.lock();
+            let window = loop {
+                if let Some(window) = inbox.windows.pop_front() {
+                    break window;
+                }
+                if inbox.closing.is_some() || inbox.is_over {
+                    return;
+                }
+                self.changed.wait(&mut inbox);
+            };
+            drop(inbox);
+            let origin = self.origin.lock().clone();
+            let ready = self.ready();
+            for desk in &self.desks {
+                self.encode(desk, &origin, &window, ready);
+            }
+        }
+    }
+
+    fn encode(&self, desk: &Desk, origin: &Origin, window: &Window, ready: Moment) {
+        let older = desk.form.fallback().filter(|_| desk.courier.is_unknown());
+        let formed = older.unwrap_or(desk.form).requests(origin, window);
+        self.books.leave_out(&formed.left_out);
+        if let Some(why) = formed.left_out.why
+            && !std::mem::replace(&mut *desk.said.lock(), true)
+        {
+            let line = format!(
+                "push: {} does not get samples, which are lost: {why}",
+                desk.target
+            );
+            self.say.line(Level::Warn, &line);
+        }
+        for request in formed.requests {
+            desk.courier.put(request, ready);
+        }
+    }
+
+    /// When this process sends what it has now.
+    fn ready(&self) -> Moment {
+        let interval = self.manner.every.min(STAGGER);
+        let millis = u64::try_from(interval.as_millis())
+            .unwrap_or(u64::MAX)
+            .max(1);
+        let offset = seed(&self.origin.lock()) % millis;
+        self.clock.now().after(Duration::from_millis(offset))
+    }
+}
+
+/// Does something when it goes, be it by a panic.
+struct Closer<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Closer<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// The same for one process all along, and another for each.
+fn seed(origin: &Origin) -> u64 {
+    fnv(format!("{} {}", origin.host, origin.pid).as_bytes())
+}
+
+/// A name for a process that no other on this machine has, before or after.
+fn process_name(origin: &Origin) -> String {
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |time| time.as_nanos());
+    format!("{}-{since}", origin.pid)
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
@@ -101,6 +101,8 @@ pub struct Session {
     /// Samples taken in JVMTI events.
     pub event_samples: EventSamples,
     pub allocations: Allocations,
+    /// When it began.
+    pub begun: SystemTime,
     /// How full queues were.
     pub depths: Depths,
     strategy: Mutex<Arc<str>>,
@@ -234,6 +236,7 @@ impl Session {
                 &COUNTERS,
             ),
             allocations: Allocations::new(options.alloc, options.followed().is_some()),
+            begun: SystemTime::now(),
             depths: Depths::new(),
             strategy: Mutex::new(Arc::from(strategy)),
             late,

@@ -1,0 +1,322 @@
+//! What the agent says of its own CPU time against what the kernel says, and what `metrics=` serves.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use vtprof_integration::artifacts;
+use vtprof_integration::jdk::{self, Jdk};
+use vtprof_integration::jvm::{Finished, Machine, Running};
+use vtprof_integration::launch::Launch;
+use vtprof_integration::recording::Recording;
+use vtprof_integration::report::say;
+use vtprof_integration::workdir::WorkDir;
+use vtprof_integration::wrote::monotonic_now;
+
+const LIMIT: Duration = Duration::from_secs(120);
+/// What self-measured CPU time and the kernel's may differ by.
+const WITHIN: f64 = 0.10;
+/// The kernel brings the sum of a thread that runs up to date at its ticks.
+const TICKS_NS: u64 = 20_000_000;
+/// Windows of a second to compare over.
+const WINDOWS: usize = 8;
+
+/// CPU time of the agent's threads by the kernel, ns, by the name that figures have for each.
+fn kernels_view(running: &Running) -> Result<HashMap<String, u64>> {
+    let mut used = HashMap::new();
+    for task in fs::read_dir(format!("/proc/{}/task", running.pid()))? {
+        let task = task?.path();
+        let read = |file: &str| fs::read_to_string(task.join(file));
+        // One that ends meanwhile is none.
+        let (Ok(name), Ok(schedstat)) = (read("comm"), read("schedstat")) else {
+            continue;
+        };
+        if let Some(name) = name.trim_end().strip_prefix("vtprof-") {
+            let cpu = schedstat.split(' ').next().context("no time")?;
+            *used.entry(name.replace('-', "_")).or_insert(0) += cpu.parse::<u64>()?;
+        }
+    }
+    Ok(used)
+}
+
+/// Address of the metrics, as the agent says it once it listens.
+fn served_at(running: &mut Running) -> Result<String> {
+    let stderr = |running: &Running| running.stderr().unwrap_or_default();
+    let find = |text: &str| {
+        let line = text
+            .lines()
+            .find_map(|line| line.split_once("metrics on http://"));
+        line.and_then(|(_, rest)| Some(rest.split_once('/')?.0.to_owned()))
+    };
+    // Said before the first window.
+    running.until_wrote("a window", |wrote| !wrote.is_empty())?;
+    find(&stderr(running)).context("no address in what the agent said")
+}
+
+/// A scrape: each line of the text format is read by the format's own rules, and nothing else may stand there.
+fn scrape(address: &str) -> Result<HashMap<String, f64>> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("no head")?;
+    ensure!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let length = format!("Content-Length: {}", body.len());
+    ensure!(head.lines().any(|line| line == length), "{head}");
+    read_text_format(body)
+}
+
+fn read_text_format(body: &str) -> Result<HashMap<String, f64>> {
+    ensure!(body.ends_with('\n'), "the last line is not ended");
+    let is_name = |name: &str| {
+        let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':';
+        name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
+    };
+    let (mut samples, mut types, mut helps) = (HashMap::new(), HashMap::new(), HashMap::new());
+    let mut family = String::new();
+    for line in body.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, text) = help.split_once(' ').context("a help without a text")?;
+            ensure!(
+                helps.insert(name, text).is_none(),
+                "{name} is explained twice"
+            );
+            continue;
+        }
+        if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').context("a type without a name")?;
+            ensure!(["counter", "gauge"].contains(&kind), "{line}");
+            ensure!(types.insert(name, kind).is_none(), "{name} begins twice");
+            family = name.to_owned();
+            continue;
+        }
+        let (series, value) = line.rsplit_once(' ').context("a sample without a value")?;
+        let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+        ensure!(is_name(name) && name == family, "{line} within {family}");
+        let labels = labels.strip_suffix('}').context("labels do not end")?;
+        if !labels.is_empty() {
+            let (label, text) = labels
+                .split_once("=\"")
+                .context("a label without a value")?;
+            let text = text.strip_suffix('"').context("a label does not end")?;
+            ensure!(is_name(label) && !text.contains(['"', '\\']), "{line}");
+        }
+        let value: f64 = value.parse()?;
+        let is_counter = types.get(name).context("no type")? == &"counter";
+        ensure!(is_counter == name.ends_with("_total"), "{line}");
+        ensure!(
+            value.is_finite() && value >= 0.0 && helps.contains_key(name),
+            "{line}"
+        );
+        ensure!(
+            samples.insert(series.to_owned(), value).is_none(),
+            "{line} twice"
+        );
+    }
+    Ok(samples)
+}
+
+fn burning(jdk: &Jdk, dir: &Path, options: &str) -> Result<Running> {
+    let launch = Launch::new(jdk)
+        .agent(options)?
+        .flags(["-XX:+UseG1GC", "-Xmx256m"])
+        .flag("-Dtruth.steps=40")
+        .plain_program("DeepStacks", ["600", "8", "monitors"])?;
+    Running::start(&launch, dir, LIMIT)
+}
+
+#[test]
+fn each_thread_s_own_cpu_is_the_kernel_s_within_a_tenth_in_comments_and_metrics() {
+    let Some(jdk) = jdk::newest_virtual("figures") else {
+        return;
+    };
+    let _machine = Machine::turn();
+    let dir = WorkDir::new("figures").expect("a folder");
+    let options = "cpu=1000hz,wall=10ms,blocked=1ms,lock=1ms,alloc=64k,metrics=0,out=out,every=1s,service=figures,shim=off,log=debug";
+    let mut running = burning(&jdk, dir.path(), options).expect("a JVM");
+    let address = served_at(&mut running).expect("metrics");
+    // What the kernel said when, and the metrics between two such looks.
+    let mut looks: Vec<(i64, HashMap<String, u64>)> = Vec::new();
+    let mut last_scrape = 0;
+    while running.wrote().expect("lines").len() < WINDOWS {
+        running.check_limit().expect("windows in time");
+        looks.push((monotonic_now(), kernels_view(&running).expect("threads")));
+        if looks.len() - last_scrape >= 20 {
+            last_scrape = looks.len();
+            let scraped = scrape(&address).expect("a scrape");
+            let after = kernels_view(&running).expect("threads");
+            for (thread, before) in &looks[last_scrape - 1].1 {
+                let series =
+                    format!("vtprof_agent_thread_cpu_seconds_total{{thread=\"{thread}\"}}");
+                let told = (scraped.get(&series).expect("the thread") * 1e9) as u64;
+                assert!(
+                    (*before..=after[thread] + TICKS_NS).contains(&told),
+                    "{thread}: {told} between {before} and {}",
+                    after[thread]
+                );
+            }
+        }
+        std::thread::sleep(Duration::from_millis(15));
+    }
+    let threads: Vec<String> = looks.last().expect("looks").1.keys().cloned().collect();
+    for thread in ["drain", "wall", "owners", "delays", "metrics"] {
+        assert!(threads.iter().any(|name| name == thread), "{threads:?}");
+    }
+    running.terminate().expect("a signal");
+    running.wait().expect("an end");
+
+    let recording = Recording::read(&dir.path().join("out")).expect("profiles");
+    let last = looks.last().expect("looks").0;
+    let ended = |window: &&vtprof_integration::recording::Window| {
+        window.monotonic + window.duration <= last
+    };
+    let windows: Vec<_> = recording.windows.iter().filter(ended).collect();
+    assert!(windows.len() + 1 >= WINDOWS, "{} windows", windows.len());
+    let end = windows.last().expect("windows");
+    let end = end.monotonic + end.duration;
+    let after = looks.partition_point(|(at, _)| *at < end);
+    let (before, after) = (&looks[after - 1].1, &looks[after].1);
+    let mut of_all = 0;
+    for thread in &threads {
+        let key = format!("agent.{thread}_cpu_ns");
+        let of_window = |window: &&vtprof_integration::recording::Window| -> u64 {
+            let value = window.facts.get(&key).and_then(|value| value.parse().ok());
+            value.unwrap_or(0)
+        };
+        let told: u64 = windows.iter().map(of_window).sum();
+        of_all += told;
+        let (least, most) = (before[thread], after[thread]);
+        say(&format!(
+            "{thread} on {}: {:.1} ms in the comments of {} windows, the kernel says {:.1} to {:.1} ms",
+            jdk.version,
+            told as f64 / 1e6,
+            windows.len(),
+            least as f64 / 1e6,
+            most as f64 / 1e6
+        ));
+        assert!(
+            told as f64 >= least as f64 * (1.0 - WITHIN)
+                && told as f64 <= most as f64 * (1.0 + WITHIN),
+            "{thread}: {told} ns in the comments, {least} to {most} by the kernel"
+        );
+    }
+    let sum = |key: &str| -> u64 {
+        let of = windows
+            .iter()
+            .filter_map(|window| window.facts.get(key)?.parse::<u64>().ok());
+        of.sum()
+    };
+    assert_eq!(sum("agent.thread_cpu_ns"), of_all);
+    // What the drain takes to write is a part of it.
+    assert!((1..sum("agent.drain_cpu_ns")).contains(&sum("agent.export_ns")));
+    assert!(sum("agent.event_capture_ns") > 0 && sum("agent.wall_handler_ns") > 0);
+    assert!(sum("names.asked") > 100 * sum("names.unresolved").max(1));
+    assert_eq!(
+        sum("samples.wanted"),
+        sum("signals.received") + sum("signals.overruns")
+    );
+}
+
+/// The same work with and without sampling, by the clock of the thread that does it.
+fn cycles(finished: &Finished) -> Vec<(u64, u64)> {
+    let cycle = |line: &str| {
+        let (off, on) = line.strip_prefix("cycle=")?.split_once(' ')?;
+        Some((off.parse().ok()?, on.parse().ok()?))
+    };
+    finished.stdout.lines().filter_map(cycle).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[test]
+fn the_handler_s_own_cpu_is_what_sampled_work_takes_longer_by_the_kernel_s_clock_within_a_tenth() {
+    const CYCLES: usize = 24;
+    let Some(jdk) = jdk::newest_virtual("figures of the handler") else {
+        return;
+    };
+    let _machine = Machine::turn();
+    let dir = WorkDir::new("handler").expect("a folder");
+    let agent = artifacts::agent().expect("the agent");
+    // A stack as deep as is kept, so that what the kernel takes to call the handler, which no figure has, is little of it.
+    let launch = Launch::new(&jdk)
+        .agent("cpu=1000hz,engine=perf,out=out,every=60s,service=handler,shim=off,log=warn")
+        .expect("the agent")
+        .flags(["-XX:+UseSerialGC", "-Xmx64m", "-Xss8m"])
+        .flag(format!("-Dtruth.agent={}", agent.display()))
+        .plain_program(
+            "HandlerCost",
+            [CYCLES.to_string(), "1000".into(), "400".into()],
+        )
+        .expect("the program");
+    let finished = Running::start(&launch, dir.path(), LIMIT)
+        .and_then(Running::wait)
+        .and_then(Finished::success)
+        .expect("a run");
+    let recording = Recording::read(&dir.path().join("out")).expect("profiles");
+    if !recording
+        .fact("engine")
+        .is_some_and(|engine| engine.starts_with("perf"))
+    {
+        say("SKIPPED: the handler's share is too small to be told without perf events");
+        return;
+    }
+    let cycles = cycles(&finished);
+    assert_eq!(cycles.len(), CYCLES);
+    // What begins before the first stop is one more.
+    let windows = &recording.windows[recording.windows.len() - CYCLES..];
+    let figure = |key: &str| -> Vec<f64> {
+        let of = windows.iter().map(|window| window.facts.get(key));
+        of.map(|value| value.and_then(|value| value.parse().ok()).unwrap_or(0.0))
+            .collect()
+    };
+    let longer = cycles.iter().map(|(off, on)| *on as f64 - *off as f64);
+    let longer = median(longer.collect());
+    let told = median(figure("agent.handler_ns"));
+    let signals = median(figure("signals.received"));
+    let off = median(cycles.iter().map(|(off, _)| *off as f64).collect());
+    say(&format!(
+        "handler on {}: work of {:.0} ms takes {:.2} ms longer under {signals} signals, the agent says {:.2} ms: {:.1} and {:.1} µs a signal",
+        jdk.version,
+        off / 1e6,
+        longer / 1e6,
+        told / 1e6,
+        longer / signals / 1e3,
+        told / signals / 1e3,
+    ));
+    assert!(
+        (told / longer - 1.0).abs() <= WITHIN,
+        "{told} ns by the figures, {longer} by the kernel's clock"
+    );
+}
+
+#[test]
+fn a_port_that_is_taken_is_one_line_and_profiles_are_written() {
+    let Some(jdk) = jdk::newest_virtual("a taken port") else {
+        return;
+    };
+    let _machine = Machine::turn();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address");
+    let dir = WorkDir::new("taken").expect("a folder");
+    let options = format!("metrics={address},out=out,service=taken,shim=off");
+    let finished = vtprof_integration::quiet::hello(&jdk, dir.path(), &options).expect("a run");
+    let about: Vec<_> = finished
+        .agent_lines()
+        .into_iter()
+        .filter(|line| line.contains("metrics"))
+        .collect();
+    assert_eq!(about.len(), 1, "{about:?}");
+    let line = about[0];
+    assert!(
+        line.contains(&address.to_string()) && line.contains("metrics=off"),
+        "{line}"
+    );
+    Recording::read(&dir.path().join("out")).expect("profiles");
+}

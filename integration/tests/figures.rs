@@ -320,3 +320,74 @@ fn a_port_that_is_taken_is_one_line_and_profiles_are_written() {
     );
     Recording::read(&dir.path().join("out")).expect("profiles");
 }
+
+#[test]
+fn the_javaagent_exports_them_with_its_own_metrics() {
+    let Some(jdk) = jdk::newest_virtual("figures as metrics") else {
+        return;
+    };
+    let _machine = Machine::turn();
+    let dir = WorkDir::new("otel").expect("a folder");
+    let agent = artifacts::install(dir.path()).expect("agent and shim");
+    let launch = Launch::new(&jdk)
+        .agent_at(&agent, "cpu=1000hz,out=out,every=60s,service=truth")
+        .javaagent()
+        .expect("the javaagent")
+        .flag("-Dotel.metrics.exporter=logging")
+        .flag("-Dotel.metric.export.interval=1000")
+        .jar(artifacts::truth_program().expect("the program"))
+        .bare_truth_program([
+            "mix",
+            "--seconds=4",
+            "--work=2000",
+            "--otel=agent",
+            "--log=truth.log",
+        ]);
+    let finished = Running::start(&launch, dir.path(), LIMIT)
+        .and_then(Running::wait)
+        .and_then(Finished::success)
+        .expect("a run");
+    // As its exporter logs them, a line a metric; they only grow.
+    let values = |name: &str, thread: &str| -> Vec<f64> {
+        let lines = finished.stderr.lines();
+        let of_name = lines.filter(|line| line.contains(&format!("name={name},")));
+        let points = of_name.flat_map(|line| line.split("DoublePointData{").skip(1));
+        let of_thread = points.filter(|point| point.contains(thread));
+        let value = |point: &str| {
+            let (_, rest) = point.split_once("value=")?;
+            rest.split([',', '}']).next()?.parse().ok()
+        };
+        of_thread.filter_map(value).collect()
+    };
+    let recording = Recording::read(&dir.path().join("out")).expect("profiles");
+    let whole_run = |key: &str| recording.counter(key).expect("windows") as f64;
+    for (name, thread, key, unit) in [
+        ("vtprof.samples.taken", "", "samples.taken", 1.0),
+        ("vtprof.samples.tagged", "", "samples.tagged", 1.0),
+        (
+            "vtprof.agent.thread_cpu",
+            "drain",
+            "agent.drain_cpu_ns",
+            1e9,
+        ),
+    ] {
+        let exported = values(name, thread);
+        assert!(
+            exported.len() >= 3,
+            "{name}: {exported:?}\n{}",
+            finished.stderr
+        );
+        assert!(exported.is_sorted(), "{name}: {exported:?}");
+        let (first, last) = (exported[0], exported[exported.len() - 1]);
+        assert!(first < last, "{name}: {exported:?}");
+        // The last export comes before the agent's end, whose window is not over then.
+        let whole = whole_run(key) / unit;
+        say(&format!(
+            "{name} {thread}: {exported:?}, {whole} in the profiles"
+        ));
+        assert!(
+            last <= whole * 1.1 && last >= whole * 0.5,
+            "{last} of {whole}"
+        );
+    }
+}

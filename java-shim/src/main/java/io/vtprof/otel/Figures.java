@@ -138,5 +138,12 @@ final class Figures implements MetricProducer {
                     ? SumData.createDoubleSumData(true, AggregationTemporality.CUMULATIVE, points)
                     : GaugeData.createDoubleGaugeData(points);
         }
+
+        /** For exporters that log. */
+        @Override
+        public String toString() {
+            return "MetricData{scope=" + SCOPE.getName() + ", name=" + name + ", unit=" + unit + ", type=" + getType()
+                    + ", points=" + points + "}";
+        }
     }
 }

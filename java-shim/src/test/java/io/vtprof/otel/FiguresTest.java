@@ -91,6 +91,7 @@ class FiguresTest {
         assertEquals(42, point.getValue());
         assertEquals(1_700_000_000_000_000_000L, point.getStartEpochNanos());
         assertTrue(point.getEpochNanos() > point.getStartEpochNanos());
+        assertTrue(taken.toString().contains("name=vtprof.samples.taken, unit=1,"), taken::toString);
         MetricData threads = metrics.get("vtprof.agent.thread_cpu");
         assertEquals("s", threads.getUnit());
         assertEquals("CPU time.", threads.getDescription());

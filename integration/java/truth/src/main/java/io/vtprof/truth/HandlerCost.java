@@ -1,52 +1,46 @@
 package io.vtprof.truth;
 
 /**
- * The same work on a deep stack again and again, sampled and not sampled in turn, and what CPU time each took by the
- * thread's clock: what is longer under sampling is the handler's, and what the kernel takes to call it. Says {@code
- * cycle=OFF ON} in ns for each cycle. The agent's library is the property {@code truth.agent}.
+ * The same work again and again, on a shallow stack and on a deep one, sampled and not sampled in turn, and what CPU time
+ * each took by the thread's clock. What is longer under sampling is the handler's, and what the kernel takes to call it;
+ * what is longer on the deep stack is the handler's alone. Says {@code cycle=OFF ON OFF ON} in ns for each cycle, the shallow
+ * stack first. The agent's library is the property {@code truth.agent}.
  *
  * <pre>HandlerCost CYCLES DEPTH MILLIS</pre>
  */
 public final class HandlerCost {
-  private static final int WARM = 4;
   private static volatile long sink;
 
   private HandlerCost() {}
 
   public static void main(String[] args) throws Exception {
-    int cycles = Integer.parseInt(args[0]);
+    int depth = Integer.parseInt(args[1]);
     long nanos = Long.parseLong(args[2]) * 1_000_000;
-    down(Integer.parseInt(args[1]), () -> run(cycles, nanos));
-  }
-
-  private interface Work {
-    void run() throws Exception;
-  }
-
-  private static void down(int depth, Work work) throws Exception {
-    if (depth == 0) {
-      work.run();
-    } else {
-      down(depth - 1, work);
-    }
-  }
-
-  private static void run(int cycles, long nanos) throws Exception {
     StopStart.control("stop");
-    // So many rounds that they take so long, once they are compiled.
+    long rounds = rounds(nanos);
+    for (int cycle = Integer.parseInt(args[0]); cycle > 0; cycle--) {
+      System.out.println("cycle=" + at(0, rounds) + " " + at(depth, rounds));
+    }
+  }
+
+  /** How many take so long, once they are compiled. */
+  private static long rounds(long nanos) {
     long rounds = 1;
-    for (int warm = 0; warm < WARM || burn(rounds) < nanos; warm++) {
-      if (burn(rounds) < nanos) {
-        rounds += rounds / 2 + 1;
-      }
+    while (burn(rounds) < nanos) {
+      rounds += rounds / 2 + 1;
     }
-    for (int cycle = 0; cycle < cycles; cycle++) {
-      long off = burn(rounds);
-      StopStart.control("start");
-      long on = burn(rounds);
-      StopStart.control("stop");
-      System.out.println("cycle=" + off + " " + on);
+    return Math.max(1, rounds * nanos / burn(rounds));
+  }
+
+  private static String at(int depth, long rounds) throws Exception {
+    if (depth > 0) {
+      return at(depth - 1, rounds);
     }
+    long off = burn(rounds);
+    StopStart.control("start");
+    long on = burn(rounds);
+    StopStart.control("stop");
+    return off + " " + on;
   }
 
   /** CPU time of so many rounds, ns. */

@@ -136,7 +136,7 @@ fn each_thread_s_own_cpu_is_the_kernel_s_within_a_tenth_in_comments_and_metrics(
     };
     let _machine = Machine::turn();
     let dir = WorkDir::new("figures").expect("a folder");
-    let options = "cpu=1000hz,wall=10ms,blocked=1ms,lock=1ms,alloc=64k,metrics=0,out=out,every=1s,service=figures,shim=off,log=debug";
+    let options = "cpu=1000hz,wall=10ms,wall_scope=all,blocked=1ms,lock=1ms,alloc=64k,metrics=0,out=out,every=1s,service=figures,shim=off,log=debug";
     let mut running = burning(&jdk, dir.path(), options).expect("a JVM");
     let address = served_at(&mut running).expect("metrics");
     // What the kernel said when, and the metrics between two such looks.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
@@ -22,6 +22,8 @@ use crate::events::pauses::Pauses;
 use crate::events::queue::{Bounds, EventSamples};
 use crate::export::comments::Facts;
 use crate::export::directory::Directory;
+use crate::figures::depths::Depths;
+use crate::figures::metrics;
 use crate::jvm::allocations::Allocations;
 use crate::jvm::blocking::Blocking;
 use crate::jvm::callbacks;
@@ -102,6 +104,10 @@ pub struct Session {
     /// Samples taken in JVMTI events.
     pub event_samples: EventSamples,
     pub allocations: Allocations,
+    /// When it began.
+    pub begun: SystemTime,
+    /// How full queues were.
+    pub depths: Depths,
     strategy: Mutex<Arc<str>>,
     late: bool,
     /// Whether `Thread.threadId()` exists, which nobody can override (JDK 19+).
@@ -236,6 +242,8 @@ impl Session {
                 &COUNTERS,
             ),
             allocations: Allocations::new(options.alloc, options.followed().is_some()),
+            begun: SystemTime::now(),
+            depths: Depths::new(),
             strategy: Mutex::new(Arc::from(strategy)),
             late,
             has_final_thread_ids: prepared.jvm.has_final_thread_ids(),
@@ -311,6 +319,9 @@ impl Session {
                 );
             }
             owners::spawn(self, contention).ok_or(StartError::Thread(owners::THREAD))?;
+        }
+        if let Some(address) = self.options.metrics {
+            metrics::spawn(self, address);
         }
         self.shared.set_source(Source::Mount);
         #[cfg(feature = "inject")]

@@ -8,11 +8,11 @@ use crate::durations::Durations;
 use crate::primitive::{AtomicU64, Ordering};
 
 macro_rules! counters {
-    ($( $(#[$doc:meta])* $variant:ident => $name:literal, )+) => {
+    ($( $(#[doc = $doc:literal])+ $variant:ident => $name:literal, )+) => {
         /// A counter. The doc of each says its unit.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(usize)]
-        pub enum Counter { $( $(#[$doc])* $variant, )+ }
+        pub enum Counter { $( $(#[doc = $doc])+ $variant, )+ }
 
         impl Counter {
             /// All counters, in the order of the table.
@@ -22,6 +22,12 @@ macro_rules! counters {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $( Counter::$variant => $name, )+ }
+            }
+
+            /// What it counts, as its doc says it.
+            #[must_use]
+            pub const fn help(self) -> &'static str {
+                match self { $( Counter::$variant => concat!($($doc),+), )+ }
             }
         }
     };
@@ -154,6 +160,8 @@ counters! {
     EpiloguesWalked => "stacks.returning",
     /// Stacks of virtual threads completed from the heap.
     StacksCompleted => "stacks.completed",
+    /// Frames of Java methods for which a name was asked.
+    NamesAsked => "names.asked",
     /// Frames whose method could not be named (its class is gone).
     NamesUnresolved => "names.unresolved",
     /// Timers the kernel refused; those threads are not sampled.
@@ -166,14 +174,19 @@ counters! {
     ThreadsSeen => "threads.seen",
     /// CPU time of threads before their timer was made, in ns; in no sample.
     CpuBeforeTimerNs => "unsampled.cpu_before_timer_ns",
-    /// CPU time inside the handler, in ns (the clock's resolution applies).
+    /// CPU time inside the handler, in ns, by the clock of the thread that it interrupts. What the kernel takes to deliver a
+    /// signal and to return from it is outside.
     HandlerNs => "agent.handler_ns",
-    /// The part of it that went into completing stacks, in ns.
+    /// Time that the handler took to complete stacks, in ns; of a thread that loses its CPU meanwhile more than its CPU time.
     CompletionNs => "agent.completion_ns",
     /// Mounts at which a thread's references to frozen frames were brought up to date (ZGC).
     MountsHealed => "agent.mounts_healed",
     /// Time that took, in ns.
     HealingNs => "agent.healing_ns",
+    /// CPU time of closing windows, in ns: names of roots, files, old files. Part of the drain's; what a window cost is in the next.
+    ExportNs => "agent.export_ns",
+    /// CPU time of threads of the application in taking samples of events, in ns: measured at one sample in sixteen, which stands for all.
+    CaptureNs => "agent.event_capture_ns",
     /// Profile windows that could not be written.
     WindowsFailed => "windows.write_failed",
     /// Old windows removed to keep within `keep=`.
@@ -280,7 +293,7 @@ counters! {
     WallTruncated => "wall.truncated_frozen_frames",
     /// Walks by the wall clock that failed; each sample names the reason, or has the stack that its thread told later.
     WallFailed => "wall.failed_walks",
-    /// CPU time inside the handler of the wall engine's signals, in ns.
+    /// CPU time inside the handler of the wall engine's signals, in ns, as that of the others.
     WallHandlerNs => "agent.wall_handler_ns",
     /// Samples of waits for a lock handed to the drain thread.
     LockTaken => "lock.samples",

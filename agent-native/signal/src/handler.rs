@@ -134,7 +134,10 @@ unsafe fn on_timer(shared: &Shared, cookie: Cookie, overrun: c_int, context: *mu
     match block_of(shared, cookie, os_thread) {
         // SAFETY: `block` is the calling thread's own; for the rest as above.
         Some(block) => unsafe {
-            sample_or_drop(shared, block, os_thread, cookie, periods, periods, context);
+            let began = perf::thread_cpu_ns();
+            sample_or_drop(
+                shared, block, os_thread, cookie, periods, periods, began, context,
+            );
             take_merged_visit(shared, inside.mode(), block, os_thread, cookie, context);
         },
         None => shared
@@ -200,10 +203,14 @@ unsafe fn on_perf(shared: &Shared, descriptor: c_int, owner: Owner, context: *mu
         1
     };
     // SAFETY: `block` is the calling thread's own; for the rest as above.
-    unsafe { sample_or_drop(shared, block, os_thread, cookie, seen, periods, context) };
+    let ended = unsafe {
+        sample_or_drop(
+            shared, block, os_thread, cookie, seen, periods, cpu_ns, context,
+        )
+    };
     // A signal that has come meanwhile is delivered at once, so a handler that takes as long as a period would leave
     // the thread no time. Half a period at the least is its own, by its own clock: it may have lost its CPU in here.
-    block.rest_until(perf::thread_cpu_ns().saturating_add(period_ns / 2));
+    block.rest_until(ended.saturating_add(period_ns / 2));
     drop(inside);
 }
 
@@ -215,10 +222,17 @@ fn block_of(shared: &Shared, cookie: Cookie, os_thread: u32) -> Option<&'static 
         .filter(|block| block.is_for(os_thread, cookie.generation))
 }
 
-/// One sample of `seen` periods, and one without a stack or a tag of what is left of `periods`.
+/// One sample of `seen` periods, and one without a stack or a tag of what is left of `periods`. `began` is the thread's
+/// CPU clock, ns; what it is at the end is returned.
+///
+/// What it costs is told by that clock, since a thread may lose its CPU in here; how long it took by the other.
 ///
 /// # Safety
 /// `block` is the calling OS thread's; `context` as for `on_timer`.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one call site a kind of signal; a struct would be built in the handler and taken apart again"
+)]
 unsafe fn sample_or_drop(
     shared: &Shared,
     block: &Block,
@@ -226,8 +240,9 @@ unsafe fn sample_or_drop(
     cookie: Cookie,
     seen: u32,
     periods: u32,
+    began: u64,
     context: *mut c_void,
-) {
+) -> u64 {
     let started = now_ns();
     if block.begin_walk() {
         // SAFETY: `block` is the calling thread's own block, so what it says of its JavaThread holds.
@@ -254,8 +269,12 @@ unsafe fn sample_or_drop(
             .add(Counter::DroppedNested, u64::from(periods));
     }
     let took = now_ns().saturating_sub(started);
-    shared.counters.add(Counter::HandlerNs, took);
     shared.counters.handler.add(took);
+    let ended = perf::thread_cpu_ns();
+    shared
+        .counters
+        .add(Counter::HandlerNs, ended.saturating_sub(began));
+    ended
 }
 
 /// # Safety
@@ -326,6 +345,7 @@ unsafe fn take_visit(
         counters.add(Counter::WallDisarmed, 1);
         return true;
     }
+    let began = perf::thread_cpu_ns();
     let started = now_ns();
     let micros = block.account(started);
     block.set_imprint(None);
@@ -348,7 +368,10 @@ unsafe fn take_visit(
         counters.add(Counter::WallNested, 1);
     }
     block.answer();
-    counters.add(Counter::WallHandlerNs, now_ns().saturating_sub(started));
+    counters.add(
+        Counter::WallHandlerNs,
+        perf::thread_cpu_ns().saturating_sub(began),
+    );
     true
 }
 

@@ -23,17 +23,18 @@ use vtprof_profile::comments::PUSH;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::pprof::Profile;
 
+use crate::figures::{self, Figure, Nature};
 use crate::jvm::jni::Jni;
 use crate::jvm::properties;
 use crate::log;
 use crate::options::Options;
 use crate::session::Session;
-use crate::threads::timer::{OsThreadId, cpu_time_ns};
+use crate::threads::own;
+use crate::threads::timer::OsThreadId;
 
 /// See the module.
 pub struct Delivery {
     office: Office,
-    threads: Mutex<Vec<OsThreadId>>,
     /// Figures as the last window told them.
     told: Mutex<Vec<u64>>,
 }
@@ -80,7 +81,6 @@ impl Delivery {
         log::info(&format!("windows are sent to {}", names.join(" and ")));
         Ok(Some(Self {
             office: Office::new(destinations, origin, manner, say),
-            threads: Mutex::new(Vec::new()),
             told: Mutex::new(Vec::new()),
         }))
     }
@@ -89,21 +89,20 @@ impl Delivery {
     pub fn open(&'static self, session: &'static Session) -> Option<()> {
         let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
             let run = move || {
-                let me = OsThreadId::current();
-                session.registry.exclude(me);
-                self.threads.lock().push(me);
+                session.registry.exclude(OsThreadId::current());
                 if catch_unwind(AssertUnwindSafe(body)).is_err() {
                     log::error(
                         "push: a thread of it failed, and what it was to send is lost; files are written as before",
                     );
                 }
-                self.threads.lock().retain(|thread| *thread != me);
+                own::ends();
             };
             std::thread::Builder::new()
                 .name(name.to_owned())
                 .spawn(run)
                 .map(drop)
         };
+        figures::also(|| self.listed());
         self.office.open(&spawn).ok()
     }
 
@@ -126,6 +125,21 @@ impl Delivery {
         self.office.books().figures()
     }
 
+    /// The same, as the agent lists what it says of itself.
+    fn listed(&self) -> Vec<Figure> {
+        let help = "Of what push= sends.";
+        let figures = self.figures().into_iter();
+        let listed = figures.map(|(name, grows, value)| Figure {
+            nature: if grows {
+                Nature::Counter
+            } else {
+                Nature::Gauge
+            },
+            ..Figure::counter(name, help, value)
+        });
+        listed.collect()
+    }
+
     /// The line of a profile: what was added since the line before, and what waits now.
     pub fn comment(&self) -> String {
         let mut told = self.told.lock();
@@ -140,12 +154,6 @@ impl Delivery {
         }
         *told = figures.iter().map(|(_, _, value)| *value).collect();
         format!("{PUSH}{}", pairs.join(" "))
-    }
-
-    /// CPU time that its threads have used, ns; that of those that have ended is left out.
-    pub fn cpu_ns(&self) -> u64 {
-        let threads = self.threads.lock();
-        threads.iter().filter_map(|it| cpu_time_ns(*it)).sum()
     }
 }
 

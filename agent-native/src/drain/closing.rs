@@ -26,8 +26,8 @@ use crate::jvm::jni::Jni;
 use crate::jvm::shim;
 use crate::log;
 use crate::session::Session;
+use crate::threads::own::{self, Used};
 use crate::threads::timer::process_cpu_ns;
-use crate::wall::Wall;
 
 /// Open roots whose name is asked of the shim, a window.
 const ASKED: usize = 1_000;
@@ -45,16 +45,18 @@ pub struct Closing {
     named_unix_ns: u64,
     start_ns: u64,
     process_cpu_ns: u64,
-    agent_cpu_ns: u64,
+    /// CPU time of the agent's own threads.
+    own: Vec<Used>,
     failing: bool,
 }
 
 impl Closing {
     /// Begins the first window. Signals come before the drain does: their samples are in the ring already, so
-    /// what was counted until now belongs to this window, too.
+    /// what was counted until now belongs to this window, too, and so does what the agent's threads took to begin.
     pub fn first(session: &Session) -> Self {
         Self {
             snapshot: Snapshot::ZERO,
+            own: Vec::new(),
             ..Self::begin(session)
         }
     }
@@ -68,9 +70,7 @@ impl Closing {
             named_unix_ns: 0,
             start_ns: now_ns(),
             process_cpu_ns: process_cpu_ns(),
-            agent_cpu_ns: thread_cpu_ns()
-                + session.wall.as_ref().map_or(0, Wall::cpu_ns)
-                + session.delivery.as_ref().map_or(0, Delivery::cpu_ns),
+            own: own::used(),
             failing: false,
         }
     }
@@ -82,8 +82,16 @@ impl Closing {
 
     /// Writes the window's files and begins the next.
     pub fn close(&mut self, session: &Session, recorder: &mut Recorder, jni: Jni) {
+        let began = thread_cpu_ns();
         end_waits(session, recorder);
         self.write(session, recorder, jni);
+        self.count_export(began);
+    }
+
+    /// `began`: CPU clock of the calling thread, ns.
+    fn count_export(&self, began: u64) {
+        let used = thread_cpu_ns().saturating_sub(began);
+        self.counters.add(Counter::ExportNs, used);
     }
 
     fn write(&mut self, session: &Session, recorder: &mut Recorder, jni: Jni) {
@@ -135,11 +143,13 @@ impl Closing {
 
     /// Sampling was stopped: closes the window and begins none.
     pub fn pause(&mut self, session: &Session, recorder: &mut Recorder, jni: Jni) {
+        let began = thread_cpu_ns();
         end_waits(session, recorder);
         // Where the window before ended in the middle of a handler, what became of its signal belongs here.
         let owes = !Snapshot::of(self.counters).is_even_since(&self.snapshot);
         if !recorder.is_empty() || owes || self.is_due(TRIVIAL) {
             self.write(session, recorder, jni);
+            self.count_export(began);
             return;
         }
         self.leave_out_spans(recorder);
@@ -208,7 +218,8 @@ impl Closing {
             process_cpu_ns: next.process_cpu_ns.saturating_sub(self.process_cpu_ns),
             // A whole number: see `Weight`.
             sampled_cpu_ns: (window.whole().amount as u64).saturating_mul(period_ns),
-            agent_cpu_ns: next.agent_cpu_ns.saturating_sub(self.agent_cpu_ns),
+            own: own::since(&next.own, &self.own),
+            depths: session.depths.take(),
             start_monotonic_ns: self.start_ns,
             late_ns,
             heap_bytes: heap::held(),

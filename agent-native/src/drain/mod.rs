@@ -30,6 +30,7 @@ use crate::log;
 use crate::sampling::faults::{Containment, Watch};
 use crate::sampling::signal;
 use crate::session::Session;
+use crate::threads::own;
 use crate::threads::timer::OsThreadId;
 use closing::Closing;
 use ending::Next;
@@ -75,6 +76,7 @@ impl Drain {
                         log::error("the JVM does not attach the agent's thread: the application runs on, unprofiled");
                     }
                 }
+                own::ends();
                 session.ending().finished();
             })
             .ok()
@@ -131,6 +133,11 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
     let mut paused = false;
     loop {
         let next = pause(session, jni);
+        session.depths.look(
+            &session.shared.ring,
+            &session.event_samples,
+            &session.events,
+        );
         // JVMTI leaves local references in this thread's only frame.
         jni.with_frame(|| recorder.drain(&source));
         session.classes.sweep(jni);

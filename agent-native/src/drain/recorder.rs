@@ -142,6 +142,8 @@ impl Recorder {
         self.registry.end_drain(resting);
         self.book.expire(now_ns());
         self.symbolizer.expire(now_ns());
+        let asked = std::mem::take(&mut self.symbolizer.asked);
+        self.counters.add(Counter::NamesAsked, asked);
         let unresolved = std::mem::take(&mut self.symbolizer.unresolved);
         self.counters.add(Counter::NamesUnresolved, unresolved);
     }

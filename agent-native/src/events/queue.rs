@@ -102,6 +102,12 @@ impl EventSamples {
         Some(sample)
     }
 
+    /// Samples that wait in the queue of a kind; `None` where it has none.
+    #[must_use]
+    pub fn waiting(&self, kind: Kind) -> Option<usize> {
+        Some(self.lanes[kind].as_ref()?.queue.len())
+    }
+
     /// Samples that a queue holds at the most.
     pub fn capacity(&self) -> usize {
         self.bounds.samples

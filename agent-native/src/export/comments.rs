@@ -7,6 +7,8 @@ use vtprof_profile::comments::{COUNTERS, WINDOW};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::durations::Counts;
 
+use crate::threads::own::Used;
+
 /// What is known of the process for the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -31,8 +33,10 @@ pub struct WindowFacts {
     pub process_cpu_ns: u64,
     /// CPU time in samples, ns.
     pub sampled_cpu_ns: u64,
-    /// CPU time of the agent's own threads, ns.
-    pub agent_cpu_ns: u64,
+    /// CPU time of the agent's own threads, ns, by name.
+    pub own: Vec<Used>,
+    /// The most that waited in each queue, in what it counts.
+    pub depths: Vec<(&'static str, u64)>,
     /// Its start by the monotonic clock, ns.
     pub start_monotonic_ns: u64,
     /// How long before the window its oldest sample was taken, ns.
@@ -129,6 +133,64 @@ impl Snapshot {
     }
 }
 
+/// What became of the samples by CPU time that were wanted, as sums of counters: name, what it is, value.
+#[must_use]
+pub fn outcomes(of: impl Fn(Counter) -> u64) -> [(&'static str, &'static str, u64); 4] {
+    let sum = |is_in: &dyn Fn(Counter) -> bool| -> u64 {
+        let of_them = Counter::ALL
+            .iter()
+            .copied()
+            .filter(|counter| is_in(*counter));
+        of_them.map(&of).sum()
+    };
+    [
+        (
+            "samples.wanted",
+            "Periods of CPU time that threads have used: signals, and what was merged into them.",
+            of(Counter::Signals) + of(Counter::Overruns),
+        ),
+        (
+            "samples.dropped",
+            "Periods of CPU time that are in no sample.",
+            sum(&|counter| LOST.contains(&counter)),
+        ),
+        (
+            "samples.failed",
+            "Samples by CPU time without a stack; each names the reason.",
+            sum(&|counter| counter.name().starts_with("failed.")),
+        ),
+        (
+            "samples.truncated",
+            "Samples by CPU time whose stack lacks frames; each names the reason.",
+            sum(&|counter| counter.name().starts_with("truncated.")),
+        ),
+    ]
+}
+
+/// CPU time between two samples of a thread on average, ns; what was asked for, where there was none.
+#[must_use]
+pub fn achieved_ns(wanted_ns: u64, signals: u64, expiries: u64) -> u64 {
+    wanted_ns
+        .saturating_mul(expiries)
+        .checked_div(signals)
+        .unwrap_or(wanted_ns)
+}
+
+/// What each of the agent's threads used, what became of the samples that were wanted, and how full queues were.
+fn own_figures(window: &WindowFacts, now: &Snapshot, earlier: &Snapshot) -> String {
+    let mut text = String::new();
+    for (name, _, value) in outcomes(|counter| now.since(earlier, counter)) {
+        text.push_str(&format!(" {name}={value}"));
+    }
+    for used in &window.own {
+        text.push_str(&format!(" {}={}", used.figure_name, used.cpu_ns));
+    }
+    for (name, most) in &window.depths {
+        text.push_str(&format!(" {name}={most}"));
+    }
+    text
+}
+
 /// The comments of a window. Counters at zero are left out; the line says so.
 #[must_use]
 pub fn lines(
@@ -138,11 +200,7 @@ pub fn lines(
     earlier: &Snapshot,
 ) -> Vec<String> {
     let signals = now.since(earlier, Counter::Signals);
-    let achieved = window
-        .period_ns
-        .saturating_mul(now.expiries_since(earlier))
-        .checked_div(signals)
-        .unwrap_or(window.period_ns);
+    let achieved = achieved_ns(window.period_ns, signals, now.expiries_since(earlier));
     let counted: Vec<_> = Counter::ALL
         .iter()
         .map(|counter| (counter.name(), now.since(earlier, *counter)))
@@ -156,17 +214,18 @@ pub fn lines(
         format!("context.strategy={}", window.strategy),
         format!("engine={}", facts.engine),
         format!(
-            "{WINDOW}period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} start.monotonic_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}",
+            "{WINDOW}period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} start.monotonic_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}{}",
             window.period_ns,
             window.process_cpu_ns,
             window.sampled_cpu_ns,
-            window.agent_cpu_ns,
+            window.own.iter().map(|used| used.cpu_ns).sum::<u64>(),
             window.start_monotonic_ns,
             window.late_ns,
             window.heap_bytes,
             window.methods,
             window.methods_noted,
-            now.times_since(earlier)
+            now.times_since(earlier),
+            own_figures(window, now, earlier)
         ),
         format!("{COUNTERS}{}", counted.join(" ")),
     ];
@@ -209,10 +268,19 @@ mod tests {
         counters.add(Counter::Signals, 10);
         counters.add(Counter::Overruns, 10);
         counters.add(Counter::DroppedRingFull, 3);
+        counters.add(Counter::WalkGcActive, 1);
+        counters.add(Counter::WalkFaulted, 1);
+        counters.add(Counter::TruncatedStale, 4);
+        let used = |figure_name, cpu_ns| Used {
+            figure_name,
+            cpu_ns,
+        };
         let window = WindowFacts {
             period_ns: 1_000_000,
             start_monotonic_ns: 15,
             late_ns: 20,
+            own: vec![used("agent.drain_cpu_ns", 5), used("agent.wall_cpu_ns", 6)],
+            depths: vec![("spans.queue_most", 9)],
             ..Default::default()
         };
         counters.handler.add(5_000);
@@ -229,6 +297,9 @@ mod tests {
             "period.achieved_ns=2000000",
             "start.monotonic_ns=15",
             "samples.late_ns=20",
+            "agent.thread_cpu_ns=11",
+            "agent.drain_cpu_ns=5 agent.wall_cpu_ns=6 spans.queue_most=9",
+            "samples.wanted=20 samples.dropped=3 samples.failed=2 samples.truncated=4",
             "handler.median_ns=5120 handler.p99_ns=5120",
         ] {
             assert_eq!(text.matches(word).count(), 1, "{text}");

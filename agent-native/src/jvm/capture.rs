@@ -5,12 +5,14 @@
 //! called; memory is taken for a sample that finds room, and for no other.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use jni_sys::jobject;
 use vtprof_profile::kind::Kind;
 use vtprof_signal::clock::now_ns;
 use vtprof_signal::context_table::Lookup;
 use vtprof_signal::counters::Counter;
+use vtprof_signal::perf::thread_cpu_ns;
 use vtprof_signal::scratch::DEPTH;
 use vtprof_signal::tag::Tag;
 use vtprof_signal::walk::CallFrame;
@@ -27,6 +29,11 @@ use crate::session::Session;
 
 /// Frames asked for: one more than are kept, to see whether there are more.
 pub(super) const ASKED: usize = DEPTH + 1;
+
+/// What a sample costs is measured at one of so many.
+const MEASURED: u32 = 16;
+/// Whose turn it is. Relaxed: a number alone.
+static TURN: AtomicU32 = AtomicU32::new(0);
 
 /// What the caller knows of the event.
 #[derive(Clone, Debug)]
@@ -57,6 +64,29 @@ pub fn take(session: &Session, jni: Jni, thread: jobject, event: Event) -> Resul
 /// # Errors
 /// As those of [`take`].
 pub fn take_following(
+    session: &Session,
+    jni: Jni,
+    thread: jobject,
+    event: Event,
+    object: Option<jobject>,
+) -> Result<()> {
+    // One in sixteen, as the clock is a system call.
+    let began = TURN
+        .fetch_add(1, Ordering::Relaxed)
+        .is_multiple_of(MEASURED)
+        .then(thread_cpu_ns);
+    let taken = take_unmeasured(session, jni, thread, event, object);
+    if let Some(began) = began {
+        let used = thread_cpu_ns().saturating_sub(began);
+        session
+            .shared
+            .counters
+            .add(Counter::CaptureNs, used * u64::from(MEASURED));
+    }
+    taken
+}
+
+fn take_unmeasured(
     session: &Session,
     jni: Jni,
     thread: jobject,

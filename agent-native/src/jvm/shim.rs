@@ -6,6 +6,7 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::UNIX_EPOCH;
 
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject, jstring, jvalue};
 use parking_lot::Mutex;
@@ -17,6 +18,7 @@ use vtprof_signal::tag::{JavaThreadId, Tag};
 
 use super::identity;
 use super::jni::{self, Jni};
+use crate::figures::{self, text};
 use crate::log;
 use crate::session;
 use crate::spans::event::SpanEvent;
@@ -56,6 +58,11 @@ pub fn register(jni: Jni, class: jclass, shims: &Shims) -> jni::Result<()> {
             c"spanEnded",
             c"(JJJJJLjava/lang/String;IJJI)V",
             span_ended as *const c_void,
+        ),
+        (
+            c"figures",
+            c"()Ljava/lang/String;",
+            agent_figures as *const c_void,
         ),
         (c"spanLost", c"(J)V", span_lost as *const c_void),
         // The last: the class links only when all others are there.
@@ -132,6 +139,21 @@ extern "system" fn agent_version(env: *mut JNIEnv, _class: jclass) -> jstring {
     // SAFETY: the JVM passes the calling thread's environment.
     let jni = unsafe { Jni::new(env) };
     jni.new_string(VERSION).unwrap_or(std::ptr::null_mut())
+}
+
+extern "system" fn agent_figures(env: *mut JNIEnv, _class: jclass) -> jstring {
+    let Some(session) = session::get() else {
+        return std::ptr::null_mut();
+    };
+    let begun = session.begun.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let text = format!(
+        "{}\n{}",
+        begun.as_nanos(),
+        text::lines(&figures::all(session))
+    );
+    // SAFETY: the JVM passes the calling thread's environment.
+    let jni = unsafe { Jni::new(env) };
+    jni.new_string(&text).unwrap_or(std::ptr::null_mut())
 }
 
 extern "system" fn set(

@@ -15,6 +15,7 @@ pub mod layers;
 pub mod push;
 pub mod value;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -120,6 +121,8 @@ pub struct Options {
     pub contexts: usize,
     /// What stays in `out`.
     pub keep: Keep,
+    /// Where the agent's figures are served, or `None` for off.
+    pub metrics: Option<SocketAddr>,
     /// Log level.
     pub log: Level,
     /// Signal number, where given.
@@ -154,6 +157,7 @@ impl Default for Options {
                 bytes: 512 << 20,
                 age: Duration::from_secs(24 * 3600),
             },
+            metrics: None,
             log: Level::Info,
             signal: None,
             stress: None,
@@ -179,6 +183,7 @@ const KEYS: &[&str] = &[
     "live",
     "lock",
     "log",
+    "metrics",
     "out",
     "service",
     "shim",
@@ -278,6 +283,7 @@ impl Options {
                 ],
             )
             .map(|v| self.log = v),
+            "metrics" => value::listener(text).map(|v| self.metrics = v),
             "signal" => value::signal(text).map(|v| self.signal = Some(v)),
             "stacks" => value::word(text, &[("whole", true), ("visible", false)])
                 .map(|v| self.whole_stacks = v),
@@ -397,6 +403,16 @@ mod tests {
                 age: Duration::from_secs(7200)
             }
         );
+        let metrics = |text| applied("metrics", text).unwrap().metrics;
+        let address = |text: &str| Some(text.parse().unwrap());
+        assert_eq!(metrics("0.0.0.0:9464"), address("0.0.0.0:9464"));
+        assert_eq!(metrics("9464"), address("127.0.0.1:9464"));
+        assert_eq!(metrics("[::1]:0"), address("[::1]:0"));
+        assert_eq!(metrics("off"), None);
+        assert_eq!(Options::default().metrics, None);
+        for bad in ["localhost:9464", "127.0.0.1", "99999", ":9464", ""] {
+            assert!(applied("metrics", bad).is_err(), "{bad}");
+        }
         assert_eq!(applied("log", "debug").unwrap().log, Level::Debug);
         assert_eq!(
             applied("signal", "prof").unwrap().signal,

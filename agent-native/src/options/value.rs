@@ -1,5 +1,6 @@
 //! How a value of each kind is read. Errors are the reason alone; the caller names key and value.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -106,6 +107,18 @@ pub fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T> {
             let all: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             format!("one of {}", all.join(", "))
         })
+}
+
+/// `127.0.0.1:9464`, `9464` of the loopback address, or `off`. No name: who listens where is not to hang on a resolver.
+pub fn listener(text: &str) -> Result<Option<SocketAddr>> {
+    const WANTED: &str =
+        "an address and a port such as 127.0.0.1:9464, a port of 127.0.0.1 such as 9464, or off";
+    if text == "off" {
+        return Ok(None);
+    }
+    let port = || Some(SocketAddr::from((Ipv4Addr::LOCALHOST, text.parse().ok()?)));
+    let address = text.parse().ok().or_else(port);
+    address.map(Some).ok_or_else(|| WANTED.to_owned())
 }
 
 /// A path.

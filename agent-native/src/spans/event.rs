@@ -71,6 +71,12 @@ impl SpanEvents {
         self.ends_dropped.swap(false, Ordering::Acquire)
     }
 
+    /// Reports that wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Takes the oldest report.
     pub fn pop(&self) -> Option<SpanEvent> {
         self.queue.pop()

@@ -98,7 +98,9 @@ pub struct Symbolizer {
     named: HashMap<String, Arc<Function>>,
     /// Names of native code.
     pub native: NativeCode,
-    /// Frames that could not be named since this was last read.
+    /// Frames that a name was asked for since this was last read.
+    pub asked: u64,
+    /// Of those the ones that could not be named.
     pub unresolved: u64,
 }
 
@@ -121,6 +123,7 @@ impl Symbolizer {
             changes: Changes::default(),
             named: HashMap::new(),
             native: NativeCode::new(),
+            asked: 0,
             unresolved: 0,
         }
     }
@@ -146,6 +149,7 @@ impl Symbolizer {
             // The name is the same in all versions.
             Version::Unknown => (self.method(id, source).0, 0),
         };
+        self.asked += 1;
         if !method.is_found {
             self.unresolved += 1;
         }

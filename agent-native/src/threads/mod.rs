@@ -7,9 +7,11 @@
 //! | [`timer`] | one POSIX timer on one thread's CPU clock |
 //! | [`perf`] | one perf event on one thread's CPU time |
 //! | [`tasks`] | what the kernel says runs in this process |
+//! | [`own`] | the agent's own, and what each has used |
 //! | [`name`] | thread names, digits folded |
 
 pub mod name;
+pub mod own;
 #[cfg(test)]
 pub mod patience;
 pub mod perf;

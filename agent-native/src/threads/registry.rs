@@ -18,6 +18,7 @@ use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::tag::JavaThreadId;
 
 use super::name::fold_digits;
+use super::own;
 use super::perf::Perf;
 use super::ticker::Ticker;
 use super::timer::{OsThreadId, Pace, cpu_time_ns};
@@ -149,8 +150,9 @@ impl Registry {
         }
     }
 
-    /// Leaves a thread of the agent's own out: its CPU time is told apart, in the comments.
+    /// Leaves a thread of the agent's own out: its CPU time is told apart, in the comments ([`own`]).
     pub fn exclude(&self, thread: OsThreadId) {
+        own::begun(thread);
         let mut state = self.state.lock();
         state.excluded.insert(thread);
         Self::retire(&mut state, thread);

@@ -15,7 +15,6 @@ pub mod repeats;
 pub mod visits;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -27,8 +26,9 @@ use crate::events::chance::Chance;
 use crate::log;
 use crate::options::{Options, WallScope};
 use crate::session::Session;
+use crate::threads::own;
 use crate::threads::registry::Registry;
-use crate::threads::timer::{OsThreadId, cpu_time_ns};
+use crate::threads::timer::OsThreadId;
 use entered::EnteredStacks;
 use repeats::Repeats;
 use visits::{Budget, Visits};
@@ -57,8 +57,6 @@ pub struct Wall {
     changed: Condvar,
     pub repeats: Repeats,
     pub entered: EnteredStacks,
-    /// Kernel id of its thread, 0 before it has one. Relaxed: a number alone.
-    os_thread: AtomicU32,
 }
 
 impl Wall {
@@ -73,7 +71,6 @@ impl Wall {
             changed: Condvar::new(),
             repeats: Repeats::new(),
             entered: EnteredStacks::new(),
-            os_thread: AtomicU32::new(0),
         })
     }
 
@@ -82,15 +79,14 @@ impl Wall {
         std::thread::Builder::new()
             .name("vtprof-wall".to_owned())
             .spawn(move || {
-                let me = OsThreadId::current();
-                session.registry.exclude(me);
-                self.os_thread.store(me.0, Ordering::Relaxed);
+                session.registry.exclude(OsThreadId::current());
                 let run = || self.run(session.shared, &session.registry);
                 if catch_unwind(AssertUnwindSafe(run)).is_err() {
                     log::error(
                         "the wall engine failed: nothing is sampled by the wall clock any more",
                     );
                 }
+                own::ends();
             })
             .ok()
             .map(drop)
@@ -147,11 +143,5 @@ impl Wall {
     pub fn finish(&self) {
         *self.phase.lock() = Phase::Over;
         self.changed.notify_all();
-    }
-
-    /// CPU time that its thread has used, ns; 0 once it has ended.
-    pub fn cpu_ns(&self) -> u64 {
-        let thread = OsThreadId(self.os_thread.load(Ordering::Relaxed));
-        cpu_time_ns(thread).filter(|_| thread.0 != 0).unwrap_or(0)
     }
 }

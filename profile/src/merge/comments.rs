@@ -19,7 +19,11 @@ enum Sum {
 
 fn sum_of(key: &str) -> Sum {
     match key {
-        "process.cpu_ns" | "sampled.cpu_ns" | "agent.thread_cpu_ns" => Sum::Added,
+        "process.cpu_ns" | "sampled.cpu_ns" | "samples.wanted" | "samples.dropped"
+        | "samples.failed" | "samples.truncated" => Sum::Added,
+        // Of all of the agent's threads, and of each.
+        _ if key.starts_with("agent.") && key.ends_with("_cpu_ns") => Sum::Added,
+        _ if key.ends_with("_most") => Sum::Largest,
         "samples.late_ns"
         | "agent.heap_bytes"
         | "agent.methods_remembered"

@@ -173,6 +173,44 @@ fn a_failed_walk_keeps_its_tag_and_its_time_and_is_counted_by_code() {
     assert_eq!(shared.counters.get(Counter::WalkUnknownJava), 1);
 }
 
+/// Of one walk, ns.
+const WALK_NS: u64 = 20_000_000;
+
+unsafe extern "C" fn sleeps(trace: *mut CallTrace, _: i32, _: *mut c_void) {
+    std::thread::sleep(std::time::Duration::from_nanos(WALK_NS));
+    // SAFETY: the handler passes a valid trace.
+    unsafe { (*trace).frames_found = 0 };
+}
+
+unsafe extern "C" fn burns(trace: *mut CallTrace, _: i32, _: *mut c_void) {
+    let until = perf::thread_cpu_ns() + WALK_NS;
+    while perf::thread_cpu_ns() < until {}
+    // SAFETY: the handler passes a valid trace.
+    unsafe { (*trace).frames_found = 0 };
+}
+
+#[test]
+fn what_the_handler_costs_is_cpu_time_and_not_the_time_that_it_took() {
+    for (walker, is_cpu) in [
+        (sleeps as crate::walk::AsyncGetCallTrace, false),
+        (burns, true),
+    ] {
+        let shared = shared(walker, 1024);
+        let (block, cookie) = own_block(shared);
+        block.set_java(8, 0, JavaThreadId(5));
+        let before = perf::thread_cpu_ns();
+        for _ in 0..3 {
+            signal(shared, cookie, 0);
+        }
+        let used = perf::thread_cpu_ns() - before;
+        let told = shared.counters.get(Counter::HandlerNs);
+        assert!(told <= used, "{told} of {used}");
+        assert_eq!(told >= 3 * WALK_NS, is_cpu, "{told}");
+        assert!(told * 10 >= used * 9 || !is_cpu, "{told} of {used}");
+        assert!(shared.counters.handler.counts().quantile_ns(1) >= Some(WALK_NS));
+    }
+}
+
 #[test]
 fn a_stack_of_the_greatest_depth_is_marked_as_cut() {
     let shared = shared(too_deep, 4096);

@@ -66,6 +66,13 @@ final class Native {
     /** The span was collected without having ended, or is not tracked: no sample may carry it any more. */
     static native void spanLost(long spanId);
 
+    /**
+     * What the agent says of itself; null when it has nothing to say. The first line is when counting began, in ns since
+     * the epoch; each other is a figure, six fields with a tab between two: {@code counter} or {@code gauge}, name, unit,
+     * thread or nothing, value, description.
+     */
+    static native String figures();
+
     /** Called by an agent that was attached after this class was initialised. */
     static void relink() {
         synchronized (Native.class) {

@@ -16,6 +16,16 @@ public final class VtProfCustomizer implements AutoConfigurationCustomizerProvid
         VtProf.installContextStorage();
         autoConfiguration.addTracerProviderCustomizer(
                 (builder, config) -> builder.addSpanProcessor(VtProf.spanProcessor()));
+        addMetrics(autoConfiguration);
+    }
+
+    /** Where there is no metrics SDK, spans are still tagged. */
+    private static void addMetrics(AutoConfigurationCustomizer autoConfiguration) {
+        try {
+            Figures.addTo(autoConfiguration);
+        } catch (LinkageError noMetrics) {
+            Log.fine("vtprof: no metrics SDK here, the agent's figures are not among the metrics: " + noMetrics);
+        }
     }
 
     /** Before other customizers, which may ask for a context. */

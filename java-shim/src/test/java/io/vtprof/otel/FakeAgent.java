@@ -59,6 +59,7 @@ public final class FakeAgent {
     static volatile RuntimeException linkFails;
     static volatile RuntimeException setFails;
     static volatile boolean keepEvents = true;
+    static volatile String figures;
 
     static void install() {
         try (InputStream original = FakeAgent.class.getResourceAsStream("Native.class")) {
@@ -162,6 +163,10 @@ public final class FakeAgent {
 
     public static void spanLost(long spanId) {
         LOST.add(spanId);
+    }
+
+    public static String figures() {
+        return figures;
     }
 
     static byte[] redirectNatives(InputStream original) throws IOException {

@@ -79,7 +79,7 @@ final class StopStart implements Scenario {
   }
 
   /** As {@code jcmd JVMTI.agent_load} does it, within this JVM. */
-  private static void control(String request) throws JMException {
+  static void control(String request) throws JMException {
     Object answer = ManagementFactory.getPlatformMBeanServer().invoke(
         new ObjectName("com.sun.management:type=DiagnosticCommand"),
         "jvmtiAgentLoad",

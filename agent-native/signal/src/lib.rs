@@ -94,6 +94,7 @@ pub mod methods;
 #[cfg(not(loom))]
 pub mod perf;
 pub mod primitive;
+pub mod record;
 #[cfg(not(loom))]
 pub mod registers;
 pub mod ring;

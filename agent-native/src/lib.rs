@@ -23,6 +23,7 @@
 //! | [`aggregate`] | sums of a window |
 //! | [`symbolize`] | names and lines |
 //! | [`export`] | files |
+//! | [`publish`] | what profilers outside of the process may read |
 //! | [`figures`] | what the agent says of itself |
 //! | [`heap`] | how much memory the agent holds |
 
@@ -38,6 +39,7 @@ mod inject;
 mod jvm;
 mod log;
 mod options;
+mod publish;
 mod sampling;
 mod service;
 mod session;

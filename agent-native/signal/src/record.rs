@@ -114,10 +114,8 @@ impl Record {
 
     /// Writes the ids of `tag`.
     pub fn put(&self, tag: &Tag) {
-        self.trace_hi
-            .store(tag.trace_hi.to_be(), Ordering::Relaxed);
-        self.trace_lo
-            .store(tag.trace_lo.to_be(), Ordering::Relaxed);
+        self.trace_hi.store(tag.trace_hi.to_be(), Ordering::Relaxed);
+        self.trace_lo.store(tag.trace_lo.to_be(), Ordering::Relaxed);
         self.span.store(tag.span.to_be(), Ordering::Relaxed);
     }
 

@@ -125,6 +125,8 @@ pub struct Options {
     pub whole_stacks: bool,
     /// Whether `vtprof-otel.jar` is handed to the OTel javaagent.
     pub shim: bool,
+    /// Whether profilers outside of the process may read which span a thread is in.
+    pub publish_context: bool,
 }
 
 impl Default for Options {
@@ -153,6 +155,7 @@ impl Default for Options {
             stress: None,
             whole_stacks: true,
             shim: true,
+            publish_context: false,
         }
     }
 }
@@ -174,6 +177,7 @@ const KEYS: &[&str] = &[
     "lock",
     "log",
     "out",
+    "publish_context",
     "service",
     "shim",
     "signal",
@@ -277,6 +281,9 @@ impl Options {
                 .map(|v| self.whole_stacks = v),
             "stress" => value::stress(text).map(|v| self.stress = v),
             "shim" => value::word(text, &[("on", true), ("off", false)]).map(|v| self.shim = v),
+            "publish_context" => {
+                value::word(text, &[("on", true), ("off", false)]).map(|v| self.publish_context = v)
+            }
             "control" => return Err(control::misplaced(text, origin)),
             _ => {
                 return Err(OptionError::UnknownKey {
@@ -391,6 +398,8 @@ mod tests {
             Some(Duration::from_micros(250))
         );
         assert!(!applied("shim", "off").unwrap().shim);
+        assert!(!Options::default().publish_context);
+        assert!(applied("publish_context", "on").unwrap().publish_context);
     }
 
     #[test]

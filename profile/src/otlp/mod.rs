@@ -4,6 +4,7 @@
 mod gather;
 #[cfg(feature = "formats")]
 pub mod json;
+pub mod process_context;
 pub mod profiles;
 #[cfg(feature = "merge")]
 mod read_profiles;

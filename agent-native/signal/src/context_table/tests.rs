@@ -308,7 +308,9 @@ fn what_has_ended_is_withdrawn_from_those_that_have_it_and_stays_their_tag() {
     let slots = slots(64);
     let table = ContextTable::new(&slots).unwrap();
     for id in 1..=4 {
-        table.set(JavaThreadId(id), &tag(id as u64 % 2 + 1)).unwrap();
+        table
+            .set(JavaThreadId(id), &tag(id as u64 % 2 + 1))
+            .unwrap();
     }
     table.remove(JavaThreadId(4));
     assert_eq!(table.withdraw(0, 64, |span| span == 2), 2);

@@ -67,8 +67,11 @@ fn shown(process: Process, variable: Variable, thread: &Stopped) -> Result<Optio
     if bytes[24] != 1 {
         return Ok(None);
     }
-    // Sampled, and without attributes.
-    ensure!(bytes[25..28] == [1, 0, 0], "a record {bytes:x?}");
+    // Sampled, and without attributes. Newer SDKs say beside that that the trace id is random.
+    ensure!(
+        bytes[25] & !2 == 1 && bytes[26..28] == [0, 0],
+        "a record {bytes:x?}"
+    );
     Ok(Some(bytes[..24].try_into()?))
 }
 

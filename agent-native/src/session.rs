@@ -44,6 +44,7 @@ use crate::log;
 use crate::options::value::spelled;
 use crate::options::{ContextStrategy, Options};
 use crate::publish;
+use crate::publish::attachers::Attachers;
 use crate::sampling::engine::Engine;
 use crate::sampling::faults::{self, Containment};
 use crate::sampling::signal;
@@ -104,6 +105,8 @@ pub struct Session {
     late: bool,
     /// Whether other processes may read which span a thread is in.
     pub publishes: bool,
+    /// Where the records lie that they may read of a span.
+    pub attachers: Attachers,
     /// Whether `Thread.threadId()` exists, which nobody can override (JDK 19+).
     pub has_final_thread_ids: bool,
     /// Whether this JVM has virtual threads.
@@ -236,6 +239,7 @@ impl Session {
             strategy: Mutex::new(Arc::from(strategy)),
             late,
             publishes: options.publish_context,
+            attachers: Attachers::new(options.publish_context),
             has_final_thread_ids: prepared.jvm.has_final_thread_ids(),
             has_virtual_threads: virtual_threads,
             bound_virtual_threads,
@@ -486,6 +490,7 @@ impl Session {
     /// The session could not be run, or its thread has failed: nothing is sampled, nobody is waited for.
     pub fn abandon(&self) {
         self.over.store(true, Ordering::SeqCst);
+        self.publish_no_more();
         self.silence();
         self.publish_no_more();
     }
@@ -495,6 +500,7 @@ impl Session {
         if self.over.swap(true, Ordering::SeqCst) {
             return;
         }
+        self.publish_no_more();
         self.silence();
         let flush = self.options.flush;
         if !self.ending.finish(flush) {
@@ -504,7 +510,7 @@ impl Session {
                 self.directory.path().display()
             ));
         }
-        // At last, as mounts are told of until here.
+        // Who was in the middle of an attach when the session ended has come out of it by now.
         self.publish_no_more();
     }
 

@@ -173,9 +173,9 @@ fn mount(session: &'static Session, jni: Jni, mounted: jobject) {
     let block = identity::block(session, jni.env());
     if let Some(block) = block {
         block.mount(thread);
-        if session.publishes {
-            publish::threads::follow(session, block);
-        }
+    }
+    if session.publishes {
+        publish::threads::follow(session, block);
     }
     // Before anything else that takes time, which is not the thread's wait.
     let contention = session.contention.as_ref();
@@ -225,11 +225,12 @@ extern "C" fn on_unmount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobjec
 }
 
 fn unmount(session: &'static Session, jni: Jni, thread: jobject) {
-    if let Some(block) = identity::block(session, jni.env()) {
+    let block = identity::block(session, jni.env());
+    if let Some(block) = block {
         block.unmount();
-        if session.publishes {
-            publish::threads::follow(session, block);
-        }
+    }
+    if session.publishes {
+        publish::threads::follow(session, block);
     }
     if !session.times_switches() {
         return;

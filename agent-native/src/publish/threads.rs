@@ -5,8 +5,8 @@
 //! The record is the virtual thread's and goes with it: a mount is one look-up and one pointer, and a context that changes
 //! while the thread is mounted is rewritten where others look already. Whoever frees a record turns them away first.
 //!
-//! A span may end while a scope of it is open. On the thread that ends it the record is withdrawn at once; on others by
-//! the drain, which looks at the table part by part.
+//! A span may end while a scope of it is open. Whoever ends it withdraws the record of the thread that has attached it
+//! last, most often his own; what else there may be, the drain does, which looks at the table part by part.
 
 use jni_sys::JNIEnv;
 use vtprof_signal::block::Block;
@@ -24,9 +24,10 @@ const LEAST: usize = 4_096;
 /// In so many looks it has seen all, which is less than the ends of spans are remembered for (5 s).
 const LOOKS: usize = 64;
 
-/// Something was mounted or unmounted on the calling OS thread, and its block says so already.
-pub fn follow(session: &Session, block: &Block) {
-    variable::point_to(session.shared.contexts.record(block.running()));
+/// Something was mounted or unmounted on the calling OS thread, and its block, if it has one, says so already.
+pub fn follow(session: &Session, block: Option<&Block>) {
+    let record = block.and_then(|block| session.shared.contexts.record(block.running()));
+    variable::point_to(record);
 }
 
 /// Nothing is to be read of the calling OS thread.
@@ -44,7 +45,8 @@ pub fn set(
     flags: TraceFlags,
 ) -> Result<(), TableFull> {
     if session.is_over() {
-        // Unmounts are told no more, so records stay withdrawn.
+        // Mounts are told no more, so records stay withdrawn.
+        hide();
         return Ok(());
     }
     if tag.is_empty() {
@@ -58,13 +60,19 @@ pub fn set(
         session.shared.counters.add(Counter::ContextUnpublished, 1);
     }
     variable::point_to(record.filter(|_| runs_here));
+    if let Some(slot) = record.and_then(|record| session.shared.contexts.slot_of(record)) {
+        session.attachers.note(tag.span, slot);
+    }
     Ok(())
 }
 
-/// The calling thread ends that span.
+/// Some thread ends that span.
 pub fn end(session: &Session, span: u64) {
-    if variable::pointed_to().is_some_and(|record| record.withdraw(|its| its == span)) {
-        session.shared.counters.add(Counter::ContextWithdrawn, 1);
+    if let Some(slot) = session.attachers.find(span) {
+        let contexts = &session.shared.contexts;
+        let withdrawn = contexts.withdraw(slot, 1, |its| its == span);
+        let counters = session.shared.counters;
+        counters.add(Counter::ContextWithdrawn, withdrawn as u64);
     }
 }
 

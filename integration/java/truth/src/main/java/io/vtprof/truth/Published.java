@@ -44,8 +44,12 @@ final class Published implements Scenario {
           child.end();
           burn(world, ledger, random, root);
         }
-        // Sooner than its scope is closed: what comes then is in no span.
-        root.end();
+        // Sooner than its scope is closed, here or by another thread: what comes then is in no span.
+        if (random.nextBoolean()) {
+          root.end();
+        } else {
+          world.inNewThread(root::end);
+        }
         burn(world, ledger, random, null);
       }
       burn(world, ledger, random, null);

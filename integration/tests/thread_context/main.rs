@@ -19,6 +19,7 @@ use vtprof_integration::jdk::{self, Jdk};
 use vtprof_integration::jvm::{Machine, Running};
 use vtprof_integration::launch::Launch;
 use vtprof_integration::report::say;
+use vtprof_integration::scale::looks;
 use vtprof_integration::truth_run::{Strategy, TruthRun};
 use vtprof_integration::workdir::WorkDir;
 
@@ -27,24 +28,22 @@ use outside::Process;
 use stopped::Stopped;
 use variable::Variable;
 
-/// Looks at threads that say where they are, a run.
-const LOOKS: u32 = 10_000;
 /// At the most so many of 1,000 that are in a span may show none.
-const UNTAGGED_PER_MILLE: u32 = 10;
+const UNTAGGED_PER_MILLE: u64 = 10;
 
 /// What looks have found.
 #[derive(Default, Debug)]
 struct Found {
-    right: u32,
-    wrong: u32,
-    missing: u32,
-    none: u32,
+    right: u64,
+    wrong: u64,
+    missing: u64,
+    none: u64,
     /// Looks at threads that said nothing of themselves: any answer will do, if it is one.
-    elsewhere: u32,
+    elsewhere: u64,
 }
 
 impl Found {
-    fn judged(&self) -> u32 {
+    fn judged(&self) -> u64 {
         self.right + self.wrong + self.missing + self.none
     }
 }
@@ -144,7 +143,7 @@ fn judge(running: &mut Running, path: &Path) -> Result<Found> {
     let variable = Variable::find(process)?;
     let ledger = Ledger::open(path)?;
     let mut found = Found::default();
-    while found.judged() < LOOKS {
+    while found.judged() < looks() {
         running.check_limit()?;
         look(process, variable, &ledger, &mut found)?;
     }
@@ -160,7 +159,7 @@ fn assert_right(found: &Found) {
     );
     // So that a wrong one would have been seen.
     assert!(
-        found.right > LOOKS / 2 && found.none > LOOKS / 20,
+        found.right > looks() / 2 && found.none > looks() / 20,
         "{found}"
     );
 }
@@ -214,7 +213,7 @@ fn a_reader_outside_sees_no_wrong_span_of_a_jvm_that_the_agent_came_late_to() {
         // Spans that are older than the agent stay unknown to it.
         assert_eq!(found.wrong, 0, "{found}");
         assert!(
-            found.right > LOOKS / 4 && found.none > LOOKS / 20,
+            found.right > looks() / 4 && found.none > looks() / 20,
             "{found}"
         );
     }

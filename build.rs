@@ -10,6 +10,7 @@ use std::process::Command;
 fn main() {
     println!("cargo:rerun-if-env-changed=JAVA_HOME");
     println!("cargo:rerun-if-changed=build.rs");
+    export_thread_context();
     let Some(include) = find_include() else {
         panic!(
             "jvmti.h not found: set JAVA_HOME to a JDK 17 or later (looked in JAVA_HOME, the java on PATH and the usual places)"
@@ -38,6 +39,19 @@ fn main() {
     bindings
         .write_to_file(&out)
         .unwrap_or_else(|error| panic!("{}: {error}", out.display()));
+}
+
+/// The thread-local that other processes find by its name. It is no item of Rust's, so rustc's own list of exports lacks
+/// it; a second list takes lld, which is rustc's linker here (GNU ld takes one alone).
+fn export_thread_context() {
+    let root =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let exports = root.join("agent-native/src/publish/exports.map");
+    println!("cargo:rerun-if-changed={}", exports.display());
+    println!(
+        "cargo:rustc-cdylib-link-arg=-Wl,--version-script={}",
+        exports.display()
+    );
 }
 
 fn find_include() -> Option<PathBuf> {

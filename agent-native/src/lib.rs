@@ -24,6 +24,7 @@
 //! | [`symbolize`] | names and lines |
 //! | [`export`] | files |
 //! | [`delivery`] | what sends windows (its trade is the crate `vtprof-deliver`) |
+//! | [`publish`] | what profilers outside of the process may read |
 //! | [`figures`] | what the agent says of itself |
 //! | [`heap`] | how much memory the agent holds |
 
@@ -40,6 +41,7 @@ mod inject;
 mod jvm;
 mod log;
 mod options;
+mod publish;
 mod sampling;
 mod service;
 mod session;

@@ -46,6 +46,8 @@ use crate::jvm::vmstructs::VmStructs;
 use crate::log;
 use crate::options::value::spelled;
 use crate::options::{ContextStrategy, Options};
+use crate::publish;
+use crate::publish::attachers::Attachers;
 use crate::sampling::engine::Engine;
 use crate::sampling::faults::{self, Containment};
 use crate::sampling::signal;
@@ -110,6 +112,10 @@ pub struct Session {
     pub depths: Depths,
     strategy: Mutex<Arc<str>>,
     late: bool,
+    /// Whether other processes may read which span a thread is in.
+    pub publishes: bool,
+    /// Where the records lie that they may read of a span.
+    pub attachers: Attachers,
     /// Whether `Thread.threadId()` exists, which nobody can override (JDK 19+).
     pub has_final_thread_ids: bool,
     /// Whether this JVM has virtual threads.
@@ -246,6 +252,8 @@ impl Session {
             depths: Depths::new(),
             strategy: Mutex::new(Arc::from(strategy)),
             late,
+            publishes: options.publish_context,
+            attachers: Attachers::new(options.publish_context),
             has_final_thread_ids: prepared.jvm.has_final_thread_ids(),
             has_virtual_threads: virtual_threads,
             bound_virtual_threads,
@@ -266,7 +274,7 @@ impl Session {
         callbacks::prepare_loaded_classes(self, jni);
         callbacks::adopt_running_threads(self, jni);
         let signals = self.signal.is_some();
-        let has_mounts = (signals || self.times_switches())
+        let has_mounts = (signals || self.follows_switches())
             && !self.bound_virtual_threads
             && self.mounts.enable(self.jvmti)?;
         if signals && self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads {
@@ -278,6 +286,9 @@ impl Session {
             && !self.bound_virtual_threads
         {
             log::warn("blocked= is of platform threads alone here: this JVM sends no mount events");
+        }
+        if self.publishes {
+            publish::begin(self, jni, has_mounts);
         }
         if let Some(wall) = &self.wall {
             wall.spawn(self).ok_or(StartError::Thread("vtprof-wall"))?;
@@ -425,6 +436,12 @@ impl Session {
         self.blocking.is_some() || self.contention.is_some()
     }
 
+    /// Whether somebody needs each mount and unmount, whatever tags need.
+    #[inline]
+    pub fn follows_switches(&self) -> bool {
+        self.times_switches() || self.publishes
+    }
+
     /// Names of the kinds that are on.
     fn kinds(&self) -> Vec<&'static str> {
         let is_on = |kind: &Kind| self.period_of(*kind) > 0;
@@ -495,7 +512,9 @@ impl Session {
     /// The session could not be run, or its thread has failed: nothing is sampled, nobody is waited for.
     pub fn abandon(&self) {
         self.over.store(true, Ordering::SeqCst);
+        self.publish_no_more();
         self.silence();
+        self.publish_no_more();
     }
 
     /// Stops sampling, then waits for the last profile; once. Not to be called by the drain.
@@ -503,6 +522,7 @@ impl Session {
         if self.over.swap(true, Ordering::SeqCst) {
             return;
         }
+        self.publish_no_more();
         self.silence();
         let flush = self.options.flush;
         if !self.ending.finish(flush) {
@@ -511,6 +531,14 @@ impl Session {
                 spelled(flush),
                 self.directory.path().display()
             ));
+        }
+        // Who was in the middle of an attach when the session ended has come out of it by now.
+        self.publish_no_more();
+    }
+
+    fn publish_no_more(&self) {
+        if self.publishes {
+            publish::threads::withdraw_all(self);
         }
     }
 }

@@ -271,6 +271,11 @@ unsafe fn option_string<'a>(options: *const c_char) -> Result<&'a str, StartErro
 pub fn live(prepared: &'static Prepared, jni: Jni) -> Result<(), StartError> {
     let is_on = |kind: &Kind| prepared.options.period(*kind).is_some();
     if !Kind::ALL.iter().any(is_on) {
+        if prepared.options.publish_context {
+            log::warn(
+                "publish_context=on does nothing where nothing is profiled: give cpu= or another kind beside it",
+            );
+        }
         log::info("cpu=off: nothing is profiled");
         prepared.classes.close(jni);
         return Ok(());

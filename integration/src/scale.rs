@@ -9,6 +9,14 @@ pub fn headline_samples() -> u64 {
     number("VTPROF_TRUTH_SAMPLES", 3_000)
 }
 
+/// Looks from outside at threads that say where they are, a run: `VTPROF_LOOKS`.
+///
+/// # Panics
+/// The variable holds no number.
+pub fn looks() -> u64 {
+    number("VTPROF_LOOKS", 2_000)
+}
+
 /// How often the agent is stopped and started: `VTPROF_CYCLES`.
 ///
 /// # Panics

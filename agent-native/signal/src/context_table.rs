@@ -7,7 +7,7 @@
 //! # Who writes what
 //! A record with key T is inserted, rewritten and removed only by thread T itself. Thread ids are never reused, so a
 //! record that was left behind can be found by nobody. Parties meet in one record in these ways:
-//! - T and the handler that interrupts it, on one OS thread: `sequence` is odd while T rewrites, and the
+//! - T and the handler that interrupts it, on one OS thread: the sequence is odd while T rewrites, and the
 //!   handler then leaves its sample untagged. When T migrates between its calls, the JVM's scheduler orders them.
 //! - T, which frees a slot, and U, which takes it: Release and Acquire on `key`.
 //! - T and the drain, in `left_ns`: when a virtual thread left its carrier, written by T alone, but for one thing. Where
@@ -17,8 +17,9 @@
 //!   has taken all of it. No handler reads the note. It goes with the record, so a thread that never comes back
 //!   leaves nothing more behind than that.
 //! - T and another thread that takes T's stack: it sees T's tag by a [`Glimpse`] before and one after. Each is one that T
-//!   had meanwhile, or none; if they are equal, the tag was that all the while, as `sequence` only grows. That takes
+//!   had meanwhile, or none; if they are equal, the tag was that all the while, as the sequence only grows. That takes
 //!   stores to be seen in the order in which they are made, as they are on x86-64.
+//! - T and other processes, where its context is published: they read the [`Record`] in the slot while T is stopped.
 //!
 //! # Finding
 //! Linear probing over at most [`WINDOW`] slots. A slot counts in `displaced` the keys that belong to it
@@ -26,6 +27,7 @@
 //! one cache line. Thread ids are consecutive numbers: their low bits are the best hash there is.
 
 use crate::primitive::{AtomicI64, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use crate::record::{Record, Sequence, TraceFlags};
 use crate::tag::{JavaThreadId, Tag};
 
 /// How many slots a key may lie from its home.
@@ -39,13 +41,10 @@ pub struct Slot {
     /// Keys whose home this is but which lie elsewhere. Relaxed: a thread needs to see only its own
     /// additions, which are earlier in its program order.
     displaced: AtomicU32,
-    /// Odd while the owner rewrites the tag. Pairs: in `write`, the fence behind the odd number and Release of the
-    /// even one; in `load`, on the same OS thread, compiler fences; in `seen`, Acquire of the first look and the fence
-    /// before the second.
-    sequence: AtomicU32,
-    trace_hi: AtomicU64,
-    trace_lo: AtomicU64,
-    span: AtomicU64,
+    /// The tag but for its root, as other processes may read it, and the sequence, which is odd while the owner rewrites
+    /// the tag. Pairs: in `write`, the fence behind the odd number and Release of the even one; in `load`, on the same OS
+    /// thread, compiler fences; in `seen`, Acquire of the first look and the fence before the second.
+    record: Record,
     root: AtomicU64,
     /// Since when the owner is off its carrier, ns; 0 while it is on one, and in a free slot: emptied before `key` is.
     /// Pairs: Release in `leave` with Acquire in `still_away`, which makes the tag that of the leave or a later one;
@@ -63,53 +62,46 @@ impl Slot {
         Self {
             key: AtomicI64::new(0),
             displaced: AtomicU32::new(0),
-            sequence: AtomicU32::new(0),
-            trace_hi: AtomicU64::new(0),
-            trace_lo: AtomicU64::new(0),
-            span: AtomicU64::new(0),
+            record: Record::new(),
             root: AtomicU64::new(0),
             left_ns: AtomicU64::new(0),
         }
     }
 
-    fn write(&self, tag: &Tag) {
-        let sequence = self.sequence.load(Ordering::Relaxed);
-        self.sequence
-            .store(sequence.wrapping_add(1), Ordering::Relaxed);
+    fn write(&self, tag: &Tag, flags: TraceFlags) {
+        let sequence = self.record.begin();
         // No instruction on x86-64, and a compiler fence as well.
         fence(Ordering::Release);
-        self.trace_hi.store(tag.trace_hi, Ordering::Relaxed);
-        self.trace_lo.store(tag.trace_lo, Ordering::Relaxed);
-        self.span.store(tag.span, Ordering::Relaxed);
+        self.record.put(tag);
         self.root.store(tag.root, Ordering::Relaxed);
-        self.sequence
-            .store(sequence.wrapping_add(2), Ordering::Release);
+        self.record.end(sequence, tag, flags);
     }
 
     fn tag(&self) -> Tag {
+        let (trace_hi, trace_lo, span) = self.record.ids();
         Tag {
-            trace_hi: self.trace_hi.load(Ordering::Relaxed),
-            trace_lo: self.trace_lo.load(Ordering::Relaxed),
-            span: self.span.load(Ordering::Relaxed),
+            trace_hi,
+            trace_lo,
+            span,
             root: self.root.load(Ordering::Relaxed),
         }
     }
 
     fn load(&self) -> Lookup {
-        let before = self.sequence.load(Ordering::Relaxed);
+        let before = self.record.sequence(Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
         let tag = self.tag();
         compiler_fence(Ordering::SeqCst);
-        let after = self.sequence.load(Ordering::Relaxed);
+        let after = self.record.sequence(Ordering::Relaxed);
         Lookup::of(before, tag, after)
     }
 
     /// As `load`, from another thread than the owner's, whose id is `thread`; with the number of the rewrite.
-    fn seen(&self, thread: JavaThreadId) -> (u32, Lookup) {
-        let before = self.sequence.load(Ordering::Acquire);
+    fn seen(&self, thread: JavaThreadId) -> (Sequence, Lookup) {
+        let before = self.record.sequence(Ordering::Acquire);
         let tag = self.tag();
         fence(Ordering::Acquire);
-        let after = self.sequence.load(Ordering::Relaxed);
+        let after = self.record.sequence(Ordering::Relaxed);
         // The slot may have become another's before the first look: then it is so still, as no id comes again.
         let is_theirs = self.key.load(Ordering::Relaxed) == thread.0;
         let seen = if is_theirs {
@@ -145,7 +137,7 @@ pub struct Glimpse(Option<Seen>);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Seen {
     distance: usize,
-    sequence: u32,
+    sequence: Sequence,
     tag: Tag,
 }
 
@@ -175,8 +167,8 @@ impl Lookup {
     }
 
     /// Of a tag that was read between two looks at the sequence.
-    fn of(before: u32, tag: Tag, after: u32) -> Self {
-        if before % 2 == 1 || before != after {
+    fn of(before: Sequence, tag: Tag, after: Sequence) -> Self {
+        if before.is_odd() || before != after {
             Self::Busy
         } else {
             Self::of_tag(tag)
@@ -216,24 +208,71 @@ impl<'a> ContextTable<'a> {
     /// [`TableFull`] when the thread has no record and none is free in its window. It is then in no
     /// context: untagged, never wrong.
     pub fn set(&self, thread: JavaThreadId, tag: &Tag) -> Result<(), TableFull> {
+        self.set_with(thread, tag, TraceFlags::SAMPLED).map(drop)
+    }
+
+    /// As [`set`](Self::set), with the flags that other processes may see. What they may read of `thread` from now on;
+    /// `None` where the tag is empty.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn set_with(
+        &self,
+        thread: JavaThreadId,
+        tag: &Tag,
+        flags: TraceFlags,
+    ) -> Result<Option<&'a Record>, TableFull> {
         if tag.is_empty() {
             self.remove(thread);
-            return Ok(());
+            return Ok(None);
         }
         if thread == JavaThreadId::NONE {
             return Err(TableFull);
         }
-        if let Some((slot, _)) = self.find(thread) {
-            slot.write(tag);
-            return Ok(());
-        }
-        self.insert(thread).map(|slot| slot.write(tag))
+        let slot = match self.find(thread) {
+            Some((slot, _)) => slot,
+            None => self.insert(thread)?,
+        };
+        slot.write(tag, flags);
+        Ok(Some(&slot.record))
+    }
+
+    /// What other processes may read of `thread`, where it has a record. Who points them to it turns them away before
+    /// the record is removed.
+    #[must_use]
+    pub fn record(&self, thread: JavaThreadId) -> Option<&'a Record> {
+        self.find(thread).map(|(slot, _)| &slot.record)
+    }
+
+    /// In which slot that record lies; `None` where it is of another table.
+    #[must_use]
+    pub fn slot_of(&self, record: &Record) -> Option<usize> {
+        let first = self.slots.as_ptr().addr();
+        let bytes = core::ptr::from_ref(record).addr().checked_sub(first)?;
+        let slot = bytes / size_of::<Slot>();
+        (slot < self.slots.len()).then_some(slot)
+    }
+
+    /// Withdraws what other processes may read of the spans that `has_ended` says, in `count` slots from slot `first` on,
+    /// from any thread. How many were.
+    pub fn withdraw(
+        &self,
+        first: usize,
+        count: usize,
+        mut has_ended: impl FnMut(u64) -> bool,
+    ) -> usize {
+        let end = first.saturating_add(count).min(self.slots.len());
+        let slots = self.slots.get(first..end).unwrap_or(&[]).iter();
+        slots
+            .filter(|slot| slot.key.load(Ordering::Relaxed) != 0)
+            .filter(|slot| slot.record.withdraw(&mut has_ended))
+            .count()
     }
 
     /// Frees the record of `thread`: called by the thread itself, at the latest when it ends.
     pub fn remove(&self, thread: JavaThreadId) {
         if let Some((slot, at_home)) = self.find(thread) {
-            slot.write(&Tag::EMPTY);
+            slot.write(&Tag::EMPTY, TraceFlags::NONE);
             slot.left_ns.store(0, Ordering::Relaxed);
             slot.key.store(0, Ordering::Release);
             if !at_home && let Some(home) = self.slot(thread, 0) {
@@ -343,7 +382,7 @@ impl<'a> ContextTable<'a> {
             .unwrap_or(&[])
             .iter()
             .filter(|slot| slot.key.load(Ordering::Relaxed) != 0)
-            .map(|slot| slot.span.load(Ordering::Relaxed))
+            .map(|slot| slot.record.ids().2)
             .filter(|span| *span != 0)
     }
 

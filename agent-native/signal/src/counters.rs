@@ -76,6 +76,10 @@ counters! {
     ContextOverflow => "untagged.context_table_full",
     /// Contexts attached on a thread the agent does not know: untagged.
     ContextThreadUnknown => "untagged.thread_unknown",
+    /// Contexts not shown to other processes, as no mount was told of that thread.
+    ContextUnpublished => "published.mount_unknown",
+    /// Contexts shown to other processes that were withdrawn as their span ended before their scope was closed.
+    ContextWithdrawn => "published.withdrawn",
     /// Span starts that found the event queue full: that span stays untagged.
     SpanStartsDropped => "spans.starts_dropped",
     /// Span ends that found the event queue full.

@@ -27,6 +27,7 @@
 //! | [`sample`] | how a sample lies in the ring |
 //! | [`ring`] | hand-over to the drain thread |
 //! | [`context_table`] | which span a Java thread is in |
+//! | [`record`] | what other processes may read of that |
 //! | [`blocks`], [`block`] | what the handler knows about its OS thread |
 //! | [`cookie`] | how a timer names its block |
 //! | [`perf`] | how a perf event does, and what its signal stands for |
@@ -94,6 +95,7 @@ pub mod methods;
 #[cfg(not(loom))]
 pub mod perf;
 pub mod primitive;
+pub mod record;
 #[cfg(not(loom))]
 pub mod registers;
 pub mod ring;

@@ -20,6 +20,8 @@ pub mod recorder;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use vtprof_signal::clock::now_ns;
+use vtprof_signal::counters::Counter;
 use vtprof_signal::perf::thread_cpu_ns;
 
 use crate::jvm::callbacks;
@@ -27,6 +29,7 @@ use crate::jvm::healing;
 use crate::jvm::jni::Jni;
 use crate::jvm::methods::JvmMethods;
 use crate::log;
+use crate::publish::threads::Withdrawals;
 use crate::sampling::faults::{Containment, Watch};
 use crate::sampling::signal;
 use crate::session::Session;
@@ -131,6 +134,7 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
     let mut faults = (containment == Containment::On).then(Watch::new);
     let mut handler = session.signal.map(signal::Watch::new);
     let mut paused = false;
+    let mut withdrawals = session.publishes.then(Withdrawals::default);
     loop {
         let next = pause(session, jni);
         session.depths.look(
@@ -142,6 +146,14 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
         jni.with_frame(|| recorder.drain(&source));
         session.classes.sweep(jni);
         session.mounts.settle(session);
+        if let Some(looking) = &mut withdrawals {
+            let now_ns = now_ns();
+            let withdrawn = looking.look(&session.shared.contexts, |span| {
+                recorder.has_ended(span, now_ns)
+            });
+            let counters = session.shared.counters;
+            counters.add(Counter::ContextWithdrawn, withdrawn);
+        }
         match next {
             Next::Look => {}
             Next::Obey(order, ticket) => {

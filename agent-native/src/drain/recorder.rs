@@ -371,6 +371,11 @@ impl Recorder {
         self.book.verdict(span, now_ns()) == Verdict::Open
     }
 
+    /// Whether a span had ended by then, as far as the reports have been read and are remembered.
+    pub fn has_ended(&self, span: u64, now_ns: u64) -> bool {
+        self.book.verdict(span, now_ns) == Verdict::Ended
+    }
+
     /// Whether no window has a sample.
     pub fn is_empty(&self) -> bool {
         self.windows.iter().all(|(_, window)| window.samples() == 0)

@@ -9,12 +9,14 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jni_sys::{JNIEnv, jclass, jobject};
+use vtprof_signal::tag::JavaThreadId;
 
 use super::bindings::jvmtiEnv;
 use super::jni::Jni;
 use super::jvmti::{Callbacks, Event, Jvmti, Result};
 use super::{allocations, collections, extension, identity, monitors, shim, stubs};
 use crate::log;
+use crate::publish;
 use crate::session::{self, Session};
 use crate::start;
 use crate::threads::registry::JavaIdentity;
@@ -265,7 +267,7 @@ extern "C" fn on_thread_end(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: job
     guarded(env, |jni| {
         if let Some(session) = session::get() {
             let id = session.layout.thread_id(jni, thread);
-            session.shared.contexts.remove(id);
+            forget_context(session, id);
             if let Some(contention) = &session.contention {
                 contention.forget(session, jni, id);
             }
@@ -275,11 +277,19 @@ extern "C" fn on_thread_end(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: job
     });
 }
 
+/// The calling thread ends, and its record with it.
+fn forget_context(session: &Session, thread: JavaThreadId) {
+    if session.publishes {
+        publish::threads::hide();
+    }
+    session.shared.contexts.remove(thread);
+}
+
 extern "C" fn on_virtual_thread_end(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobject) {
     guarded(env, |jni| {
         if let Some(session) = session::get() {
             let id = session.layout.thread_id(jni, thread);
-            session.shared.contexts.remove(id);
+            forget_context(session, id);
             if session.bound_virtual_threads {
                 identity::remember(None);
                 session.registry.remove_java(OsThreadId::current(), id);

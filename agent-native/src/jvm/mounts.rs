@@ -5,7 +5,8 @@
 //! would read with the thread the JVM says was mounted, and after [`PROOF`] agreements tags need the events
 //! no longer. At one disagreement they stay on for good. The self-test of frozen frames ([`super::selftest`])
 //! lives on the same events, and may have them switched on again; the engines of blocked time ([`super::blocking`])
-//! and of waits for locks ([`super::contention`]) have them on throughout.
+//! and of waits for locks ([`super::contention`]) have them on throughout, and so has whoever shows contexts to other
+//! processes ([`crate::publish`]).
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -20,6 +21,7 @@ use super::jni::Jni;
 use super::jvmti::{ExtensionEvent, Jvmti, Result};
 use crate::log;
 use crate::options::ContextStrategy;
+use crate::publish;
 use crate::session::{self, Session};
 
 /// Agreements after which `sample` is trusted.
@@ -100,7 +102,7 @@ impl Mounts {
         let proves = session.self_test.needs_events();
         let heals = session.healing.needs_events();
         let wanted =
-            self.tags.load(Ordering::Relaxed) || proves || heals || session.times_switches();
+            self.tags.load(Ordering::Relaxed) || proves || heals || session.follows_switches();
         if wanted == self.on.load(Ordering::Relaxed) {
             return;
         }
@@ -172,6 +174,9 @@ fn mount(session: &'static Session, jni: Jni, mounted: jobject) {
     if let Some(block) = block {
         block.mount(thread);
     }
+    if session.publishes {
+        publish::threads::follow(session, block);
+    }
     // Before anything else that takes time, which is not the thread's wait.
     let contention = session.contention.as_ref();
     let had_waited = contention.and_then(|contention| contention.unpark(thread));
@@ -220,8 +225,12 @@ extern "C" fn on_unmount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobjec
 }
 
 fn unmount(session: &'static Session, jni: Jni, thread: jobject) {
-    if let Some(block) = identity::block(session, jni.env()) {
+    let block = identity::block(session, jni.env());
+    if let Some(block) = block {
         block.unmount();
+    }
+    if session.publishes {
+        publish::threads::follow(session, block);
     }
     if !session.times_switches() {
         return;

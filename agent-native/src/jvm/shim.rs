@@ -14,12 +14,14 @@ use vtprof_profile::ids::{SpanId, TraceId};
 use vtprof_profile::spans::{SpanKind, SpanRecord, SpanStatus};
 use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::Counter;
+use vtprof_signal::record::TraceFlags;
 use vtprof_signal::tag::{JavaThreadId, Tag};
 
 use super::identity;
 use super::jni::{self, Jni};
 use crate::figures::{self, text};
 use crate::log;
+use crate::publish;
 use crate::session;
 use crate::spans::event::SpanEvent;
 
@@ -48,7 +50,7 @@ pub fn register(jni: Jni, class: jclass, shims: &Shims) -> jni::Result<()> {
             c"()Ljava/lang/String;",
             agent_version as *const c_void,
         ),
-        (c"set", c"(JJJJJ)V", set as *const c_void),
+        (c"set", c"(JJJJJI)V", set as *const c_void),
         (
             c"spanStarted",
             c"(JJJJLjava/lang/String;)V",
@@ -164,6 +166,7 @@ extern "system" fn set(
     trace_lo: jlong,
     span: jlong,
     root: jlong,
+    flags: jint,
 ) {
     let Some(session) = session::get() else {
         return;
@@ -178,7 +181,16 @@ extern "system" fn set(
     let refused = if thread == JavaThreadId::NONE {
         (!tag.is_empty()).then_some(Counter::ContextThreadUnknown)
     } else {
-        let stored = session.shared.contexts.set(thread, &tag);
+        let flags = TraceFlags(flags.to_le_bytes()[0]);
+        let stored = if session.publishes {
+            publish::threads::set(session, env, thread, &tag, flags)
+        } else {
+            session
+                .shared
+                .contexts
+                .set_with(thread, &tag, flags)
+                .map(drop)
+        };
         stored.is_err().then_some(Counter::ContextOverflow)
     };
     if let Some(counter) = refused {
@@ -243,6 +255,9 @@ extern "system" fn span_ended(
         end_unix_nanos: end_unix_ns.cast_unsigned(),
         status: SpanStatus::from_otlp(status),
     };
+    if session.publishes {
+        publish::threads::end(session, span.cast_unsigned());
+    }
     session.events.push(SpanEvent::Ended {
         at_ns,
         record: Box::new(record),

@@ -133,6 +133,8 @@ pub struct Options {
     pub whole_stacks: bool,
     /// Whether `vtprof-otel.jar` is handed to the OTel javaagent.
     pub shim: bool,
+    /// Whether profilers outside of the process may read which span a thread is in.
+    pub publish_context: bool,
 }
 
 impl Default for Options {
@@ -163,6 +165,7 @@ impl Default for Options {
             stress: None,
             whole_stacks: true,
             shim: true,
+            publish_context: false,
         }
     }
 }
@@ -185,6 +188,7 @@ const KEYS: &[&str] = &[
     "log",
     "metrics",
     "out",
+    "publish_context",
     "service",
     "shim",
     "signal",
@@ -297,6 +301,9 @@ impl Options {
                     origin: origin.to_owned(),
                     reason,
                 });
+            }
+            "publish_context" => {
+                value::word(text, &[("on", true), ("off", false)]).map(|v| self.publish_context = v)
             }
             "control" => return Err(control::misplaced(text, origin)),
             _ => {
@@ -424,6 +431,8 @@ mod tests {
             Some(Duration::from_micros(250))
         );
         assert!(!applied("shim", "off").unwrap().shim);
+        assert!(!Options::default().publish_context);
+        assert!(applied("publish_context", "on").unwrap().publish_context);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod gather;
 pub mod json;
 #[cfg(feature = "merge")]
 mod memo;
+pub mod process_context;
 pub mod profiles;
 #[cfg(feature = "merge")]
 mod read_profiles;

@@ -88,8 +88,8 @@ fn a_look_up_in_the_middle_of_a_rewrite_is_busy_and_not_half_a_tag() {
     let me = JavaThreadId(1);
     table.set(me, &tag(1)).unwrap();
     let slot = &slots[1];
-    slot.sequence.fetch_add(1, Ordering::Relaxed);
-    slot.span.store(2, Ordering::Relaxed);
+    slot.record.begin();
+    slot.record.put(&tag(2));
     assert_eq!(table.lookup(me), Lookup::Busy);
 }
 
@@ -230,7 +230,7 @@ fn a_glimpse_sees_the_tag_that_a_look_up_sees() {
     slots[1].key.store(5, Ordering::Relaxed);
     assert_eq!(slots[1].seen(me).1, Lookup::Empty, "another's by now");
     slots[1].key.store(1, Ordering::Relaxed);
-    slots[1].sequence.fetch_add(1, Ordering::Relaxed);
+    slots[1].record.begin();
     assert_eq!((glimpsed(), table.lookup(me)), (None, Lookup::Busy));
 }
 
@@ -283,4 +283,42 @@ proptest! {
         prop_assert_eq!(held, model.len());
         prop_assert!(displaced as usize <= model.len());
     }
+}
+
+#[test]
+fn the_record_that_others_may_read_is_that_of_the_slot_until_it_is_freed() {
+    let slots = slots(8);
+    let table = ContextTable::new(&slots).unwrap();
+    let (one, other) = (JavaThreadId(3), JavaThreadId(3 + 8));
+    assert!(table.record(one).is_none());
+    for id in [one, other] {
+        let set = table.set_with(id, &tag(id.0 as u64), TraceFlags::SAMPLED);
+        let record = set.unwrap().expect("a record");
+        assert!(core::ptr::eq(record, table.record(id).unwrap()));
+        assert_eq!(record.ids().2, id.0 as u64);
+        let slot = table.slot_of(record).unwrap();
+        assert!(core::ptr::eq(record, &slots[slot].record));
+    }
+    assert_eq!(table.slot_of(&Slot::new().record), None);
+    let none = table.set_with(one, &Tag::EMPTY, TraceFlags::NONE);
+    assert!(none.unwrap().is_none());
+    assert!(table.record(one).is_none());
+    assert_eq!(table.record(other).unwrap().ids().2, other.0 as u64);
+}
+
+#[test]
+fn what_has_ended_is_withdrawn_from_those_that_have_it_and_stays_their_tag() {
+    let slots = slots(64);
+    let table = ContextTable::new(&slots).unwrap();
+    for id in 1..=4 {
+        table
+            .set(JavaThreadId(id), &tag(id as u64 % 2 + 1))
+            .unwrap();
+    }
+    table.remove(JavaThreadId(4));
+    assert_eq!(table.withdraw(0, 64, |span| span == 2), 2);
+    assert_eq!(table.withdraw(0, 64, |span| span == 2), 0);
+    assert_eq!(table.withdraw(0, 2, |_| true), 0, "slot 1 is withdrawn");
+    assert_eq!(table.withdraw(0, usize::MAX, |_| true), 1);
+    assert_eq!(table.lookup(JavaThreadId(3)), Lookup::Tag(tag(2)));
 }

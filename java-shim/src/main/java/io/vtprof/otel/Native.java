@@ -41,8 +41,10 @@ final class Native {
      * Tags the thread that calls; {@code spanId} 0 takes its tag away.
      *
      * @param threadId {@link ThreadIds#current()}. The agent believes it from JDK 19 on, where it is final.
+     * @param traceFlags W3C trace flags of the span, for those outside who read the agent's thread context
      */
-    static native void set(long threadId, long traceHi, long traceLo, long spanId, long localRootSpanId);
+    static native void set(
+            long threadId, long traceHi, long traceLo, long spanId, long localRootSpanId, int traceFlags);
 
     static native void spanStarted(long traceHi, long traceLo, long spanId, long localRootSpanId, String name);
 
@@ -100,7 +102,7 @@ final class Native {
     /** Takes the calling thread's tag away; on the way out of a failure, so it does not throw either. */
     static void clear() {
         try {
-            set(ThreadIds.current(), 0, 0, 0, 0);
+            set(ThreadIds.current(), 0, 0, 0, 0, 0);
         } catch (Throwable failed) {
             Log.failed(failed);
         }

@@ -6,7 +6,7 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
 /**
- * What is known of one live span, its ids parsed once when it starts: an attach only hands four numbers on.
+ * What is known of one live span, its ids parsed once when it starts: an attach only hands numbers on.
  *
  * <p>Is itself the weak reference to the span, so a span that nobody ends can be collected and its entry found through
  * the queue. Immutable.
@@ -21,6 +21,8 @@ final class SpanInfo extends WeakReference<ReadableSpan> {
     /** 0 without a parent. */
     final long parentSpanId;
     final long localRootSpanId;
+    /** W3C trace flags: a span that is recorded need not be sampled. */
+    final int traceFlags;
 
     /** Id of the thread that started the span. */
     final long startThread;
@@ -39,6 +41,7 @@ final class SpanInfo extends WeakReference<ReadableSpan> {
         this.spanId = spanId;
         this.parentSpanId = parentSpanId;
         this.localRootSpanId = localRootSpanId;
+        this.traceFlags = spanContext.getTraceFlags().asByte() & 0xff;
         this.startThread = ThreadIds.current();
     }
 
@@ -50,9 +53,9 @@ final class SpanInfo extends WeakReference<ReadableSpan> {
     static void tagThread(SpanInfo info) {
         long thread = ThreadIds.current();
         if (info == null) {
-            Native.set(thread, 0, 0, 0, 0);
+            Native.set(thread, 0, 0, 0, 0, 0);
         } else {
-            Native.set(thread, info.traceHi, info.traceLo, info.spanId, info.localRootSpanId);
+            Native.set(thread, info.traceHi, info.traceLo, info.spanId, info.localRootSpanId, info.traceFlags);
         }
     }
 }

@@ -120,7 +120,8 @@ public final class FakeAgent {
         return "9.8.7";
     }
 
-    public static void set(long threadIdHint, long traceHi, long traceLo, long spanId, long localRootSpanId) {
+    public static void set(
+            long threadIdHint, long traceHi, long traceLo, long spanId, long localRootSpanId, int traceFlags) {
         if (threadIdHint != Thread.currentThread().getId()) {
             throw new AssertionError("hint " + threadIdHint + " is not this thread");
         }

@@ -48,6 +48,7 @@ public final class Truth {
       Map.entry("slow-for-gc", () -> new SlowFor(SlowFor.Reason.GC)),
       Map.entry("slow-for-runnable", () -> new SlowFor(SlowFor.Reason.RUNNABLE)),
       Map.entry("lock-owner", LockOwner::new),
+      Map.entry("published", Published::new),
       Map.entry("hello", Hello::new)));
 
   private Truth() {}

@@ -1,0 +1,121 @@
+//! What is said of the process: OpenTelemetry's resource attributes as far as they are given from outside, and how to read
+//! the contexts of its threads.
+
+use vtprof_profile::otlp::process_context::ProcessContext;
+use vtprof_profile::otlp::trace::KeyValue;
+
+use crate::jvm::jni::Jni;
+use crate::jvm::properties;
+use crate::session::Session;
+
+/// How threads publish theirs (OTEP 4947). `tls_v1` is announced for later; readers of today know this one.
+const SCHEMA: &str = "tlsdesc_v1_dev";
+const SERVICE_NAME: &str = "service.name";
+
+/// What is said of this process, encoded.
+pub fn payload(session: &Session, jni: Jni) -> Vec<u8> {
+    let property = |name| properties::get(jni, name).ok().flatten();
+    let variable = |name| std::env::var(name).ok();
+    // As the SDK does: a property before the environment, a name of its own before one among the attributes.
+    let given = property("otel.resource.attributes")
+        .or_else(|| variable("OTEL_RESOURCE_ATTRIBUTES"))
+        .unwrap_or_default();
+    let is_named = session.options.service.is_some()
+        || property("otel.service.name").is_some()
+        || variable("OTEL_SERVICE_NAME").is_some();
+    let mut attributes = attributes(&given, is_named, &session.service);
+    attributes.push(KeyValue::int("process.pid", i64::from(std::process::id())));
+    for (key, property_name) in [
+        ("process.runtime.name", "java.runtime.name"),
+        ("process.runtime.version", "java.runtime.version"),
+    ] {
+        if let Some(value) = property(property_name) {
+            put(&mut attributes, key, value);
+        }
+    }
+    ProcessContext::of_threads(attributes, SCHEMA).to_bytes()
+}
+
+/// Attributes as `given`, with the service's name: `service` where it `is_named`, or where there is none among them.
+fn attributes(given: &str, is_named: bool, service: &str) -> Vec<KeyValue> {
+    let mut attributes = Vec::new();
+    for (key, value) in pairs(given) {
+        put(&mut attributes, key, value);
+    }
+    if is_named || !attributes.iter().any(|one| one.key == SERVICE_NAME) {
+        put(&mut attributes, SERVICE_NAME, service.to_owned());
+    }
+    attributes
+}
+
+/// Keys are unique: the last wins.
+fn put(attributes: &mut Vec<KeyValue>, key: &str, value: String) {
+    attributes.retain(|one| one.key != key);
+    attributes.push(KeyValue::string(key, value));
+}
+
+/// `key=value,…`, values percent-encoded (OpenTelemetry, "Resource SDK"). What is no pair is passed over, as the SDK has
+/// its say about it.
+fn pairs(text: &str) -> impl Iterator<Item = (&str, String)> {
+    text.split(',').filter_map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        let key = key.trim();
+        (!key.is_empty()).then(|| (key, decoded(value.trim())))
+    })
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = |byte: &u8| char::from(*byte).to_digit(16);
+        if let (b'%', [high, low, after @ ..]) = (first, tail)
+            && let (Some(high), Some(low)) = (hex(high), hex(low))
+        {
+            bytes.push((high << 4 | low) as u8);
+            rest = after;
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(given: &str, is_named: bool) -> Vec<String> {
+        let attributes = attributes(given, is_named, "shop");
+        let text = |one: &KeyValue| format!("{}={}", one.key, one.as_str().unwrap());
+        attributes.iter().map(text).collect()
+    }
+
+    #[test]
+    fn attributes_are_those_of_the_environment_with_one_name_of_the_service() {
+        assert_eq!(listed("", false), ["service.name=shop"]);
+        assert_eq!(
+            listed("service.name=other, a = 1 ,a=2", false),
+            ["service.name=other", "a=2"]
+        );
+        assert_eq!(
+            listed("service.name=other,a=1", true),
+            ["a=1", "service.name=shop"]
+        );
+    }
+
+    #[test]
+    fn values_are_percent_decoded_and_what_is_no_pair_is_passed_over() {
+        assert_eq!(
+            listed("x,=3,team=a%2Cb%20c,odd=100%,bad=%zz,euro=%E2%82%AC", true),
+            [
+                "team=a,b c",
+                "odd=100%",
+                "bad=%zz",
+                "euro=€",
+                "service.name=shop"
+            ]
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Which record others read of an OS thread: that of the Java thread that runs on it, as its block says, which the mount
+//! events keep. So a carrier shows the context of the virtual thread that is mounted, from the mount event to the unmount
+//! event, and otherwise its own, if it has one.
+//!
+//! The record is the virtual thread's and goes with it: a mount is one look-up and one pointer, and a context that changes
+//! while the thread is mounted is rewritten where others look already. Whoever frees a record turns them away first.
+//!
+//! A span may end while a scope of it is open. Whoever ends it withdraws the record of the thread that has attached it
+//! last, most often his own; what else there may be, the drain does, which looks at the table part by part.
+
+use jni_sys::JNIEnv;
+use vtprof_signal::block::Block;
+use vtprof_signal::context_table::{ContextTable, TableFull};
+use vtprof_signal::counters::Counter;
+use vtprof_signal::record::TraceFlags;
+use vtprof_signal::tag::{JavaThreadId, Tag};
+
+use super::variable;
+use crate::jvm::identity;
+use crate::session::Session;
+
+/// Slots of the table that the drain looks at in one look at the least; there are twenty looks a second.
+const LEAST: usize = 4_096;
+/// In so many looks it has seen all, which is less than the ends of spans are remembered for (5 s).
+const LOOKS: usize = 64;
+
+/// Something was mounted or unmounted on the calling OS thread, and its block, if it has one, says so already.
+pub fn follow(session: &Session, block: Option<&Block>) {
+    let record = block.and_then(|block| session.shared.contexts.record(block.running()));
+    variable::point_to(record);
+}
+
+/// Nothing is to be read of the calling OS thread.
+pub fn hide() {
+    variable::point_to(None);
+}
+
+/// Makes `tag` the tag of `thread`, the calling one, and shows it where that thread is known to run on this OS thread:
+/// where nobody has told of its mount nobody will tell of its unmount.
+pub fn set(
+    session: &'static Session,
+    env: *mut JNIEnv,
+    thread: JavaThreadId,
+    tag: &Tag,
+    flags: TraceFlags,
+) -> Result<(), TableFull> {
+    if session.is_over() {
+        // Mounts are told no more, so records stay withdrawn.
+        hide();
+        return Ok(());
+    }
+    if tag.is_empty() {
+        hide();
+        session.shared.contexts.remove(thread);
+        return Ok(());
+    }
+    let record = session.shared.contexts.set_with(thread, tag, flags)?;
+    let runs_here = identity::block(session, env).is_some_and(|block| block.running() == thread);
+    if !runs_here {
+        session.shared.counters.add(Counter::ContextUnpublished, 1);
+    }
+    variable::point_to(record.filter(|_| runs_here));
+    if let Some(slot) = record.and_then(|record| session.shared.contexts.slot_of(record)) {
+        session.attachers.note(tag.span, slot);
+    }
+    Ok(())
+}
+
+/// Some thread ends that span.
+pub fn end(session: &Session, span: u64) {
+    if let Some(slot) = session.attachers.find(span) {
+        let contexts = &session.shared.contexts;
+        let withdrawn = contexts.withdraw(slot, 1, |its| its == span);
+        let counters = session.shared.counters;
+        counters.add(Counter::ContextWithdrawn, withdrawn as u64);
+    }
+}
+
+/// The session is over: nothing is believed any more, as nobody tells of mounts.
+pub fn withdraw_all(session: &Session) {
+    session.shared.contexts.withdraw(0, usize::MAX, |_| true);
+}
+
+/// The drain's looks for spans that have ended elsewhere.
+#[derive(Default)]
+pub struct Withdrawals {
+    next: usize,
+}
+
+impl Withdrawals {
+    /// Looks at the next part; how many records were withdrawn.
+    pub fn look(&mut self, table: &ContextTable<'_>, has_ended: impl FnMut(u64) -> bool) -> u64 {
+        let count = LEAST.max(table.capacity().div_ceil(LOOKS));
+        let withdrawn = table.withdraw(self.next, count, has_ended);
+        self.next += count;
+        if self.next >= table.capacity() {
+            self.next = 0;
+        }
+        withdrawn as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vtprof_signal::context_table::Slot;
+
+    fn tag(span: u64) -> Tag {
+        Tag {
+            trace_hi: 1,
+            trace_lo: 1,
+            span,
+            root: span,
+        }
+    }
+
+    #[test]
+    fn all_records_of_an_ended_span_are_withdrawn_in_a_round_of_looks() {
+        let slots: Vec<_> = (0..4 * LEAST).map(|_| Slot::new()).collect();
+        let table = ContextTable::new(&slots).unwrap();
+        for thread in 1..100 {
+            let span = if thread % 2 == 0 { 7 } else { 9 };
+            table.set(JavaThreadId(thread * 165), &tag(span)).unwrap();
+        }
+        let mut withdrawals = Withdrawals::default();
+        let mut looks = || -> u64 {
+            let look = |_| withdrawals.look(&table, |span| span == 7);
+            (0..4).map(look).sum()
+        };
+        assert_eq!(looks(), 49);
+        assert_eq!(looks(), 0);
+    }
+}

@@ -330,6 +330,14 @@ counters! {
     LockOwnerUnsure => "lock_owner.untagged_context_changed",
     /// CPU time of the thread that looks at owners, in ns.
     LockOwnerCpuNs => "agent.lock_owner_ns",
+    /// Times that rates were halved because the agent took more CPU time than `max_overhead` allows.
+    BudgetLowered => "budget.lowered",
+    /// Times that they were doubled again, up to what was asked for.
+    BudgetRaised => "budget.raised",
+    /// Requests by `vtprof ctl` that were answered.
+    CtlRequests => "ctl.requests",
+    /// Connections to its socket that were turned away: another user's, no request, or one that did not come in time.
+    CtlRefused => "ctl.refused",
 }
 
 const COUNT: usize = Counter::ALL.len();

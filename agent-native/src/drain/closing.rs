@@ -107,6 +107,7 @@ impl Closing {
         };
         let written = write_profiles(session, recorder, &windows, &names, files)
             .and(write_spans(ended, files));
+        session.set_last_window(self.named_unix_ns, &written);
         self.tell(session, written);
         self.prune(session);
         recorder.names.next_window();

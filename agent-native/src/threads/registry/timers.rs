@@ -11,7 +11,7 @@ use crate::log;
 use crate::threads::perf::PerfError;
 use crate::threads::tasks::started;
 use crate::threads::ticker::Ticker;
-use crate::threads::timer::Timer;
+use crate::threads::timer::{Timer, cpu_time_ns};
 
 impl Registry {
     /// A perf event or a timer for a thread; where the kernel refuses one, that is counted, and said once.
@@ -22,8 +22,8 @@ impl Registry {
         block: &Block,
         cookie: Cookie,
     ) -> Option<Ticker> {
-        let period = self.period?;
-        if let Some(perf) = self.perf {
+        let period = state.period?;
+        if let Some(perf) = state.perf {
             let phase = random_phase(&mut state.random, period);
             match perf.start(thread, block, cookie, phase) {
                 Ok(event) => return Some(Ticker::Perf { _event: event }),
@@ -84,12 +84,31 @@ impl Registry {
         }
     }
 
+    /// Another period, or none. While timers are stopped and no handler is inside: what a signal stands for follows
+    /// from the period there is.
+    pub fn set_period(&self, period: Option<Duration>) {
+        let mut state = self.state.lock();
+        state.period = period;
+        if let Some(period) = period
+            && let Some(perf) = &mut state.perf
+        {
+            perf.period = period;
+            perf.begin();
+        }
+    }
+
+    /// CPU time that the agent's own threads have used, ns: of those that are there still.
+    pub fn own_cpu_ns(&self) -> u64 {
+        let own: Vec<_> = self.state.lock().excluded.iter().copied().collect();
+        own.into_iter().filter_map(cpu_time_ns).sum()
+    }
+
     /// A timer for each thread again, where there are any.
     pub fn resume(&self) {
-        if self.period.is_none() {
+        let mut state = self.state.lock();
+        if state.period.is_none() {
             return;
         }
-        let mut state = self.state.lock();
         state.paused = false;
         let waiting: Vec<_> = state
             .entries

@@ -305,7 +305,9 @@ impl Session {
             owners::spawn(self, contention).ok_or(StartError::Thread(owners::THREAD))?;
         }
         if control::begin(self).is_none() {
-            log::warn("the thread of vtprof ctl could not be started: there is no socket, and no budget is kept");
+            log::warn(
+                "the thread of vtprof ctl could not be started: there is no socket, and no budget is kept",
+            );
         }
         self.shared.set_source(Source::Mount);
         #[cfg(feature = "inject")]

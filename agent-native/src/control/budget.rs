@@ -104,7 +104,11 @@ impl Budget {
             self.over = 0;
             if halvings >= MOST_HALVINGS {
                 let is_first = !std::mem::replace(&mut self.is_exhausted, true);
-                return if is_first { Verdict::Exhausted } else { Verdict::Keep };
+                return if is_first {
+                    Verdict::Exhausted
+                } else {
+                    Verdict::Keep
+                };
             }
             if std::mem::replace(&mut self.has_raised, false) {
                 self.patience = (self.patience * 2).min(UNDER_MOST);
@@ -199,7 +203,12 @@ mod tests {
     #[test]
     fn what_goes_up_and_down_is_tried_ever_more_seldom() {
         // Half of the rate costs little, the whole too much.
-        let halvings = run(0.01, 1.0, 2_000, |_, halvings| if halvings == 0 { 0.02 } else { 0.001 });
+        let halvings = run(
+            0.01,
+            1.0,
+            2_000,
+            |_, halvings| if halvings == 0 { 0.02 } else { 0.001 },
+        );
         let changes = halvings.windows(2).filter(|two| two[0] != two[1]).count();
         assert!((4..=22).contains(&changes), "{changes}");
     }

@@ -7,7 +7,9 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -189,7 +191,10 @@ mod tests {
     /// As if it were two minutes old. A socket cannot be opened, so by its path.
     fn age(path: &Path) {
         let then = SystemTime::now() - 2 * LEFT_OVER;
-        let seconds = then.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+        let seconds = then
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap()
+            .as_secs();
         let time = libc::timespec {
             tv_sec: seconds.cast_signed(),
             tv_nsec: 0,

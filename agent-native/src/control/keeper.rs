@@ -47,7 +47,9 @@ pub fn begin(session: &'static Session) -> Option<()> {
         move |jni| Keeper::new(session, jni).run(),
         || {
             end();
-            log::error("vtprof ctl finds this JVM no more, and no budget is kept: their thread failed");
+            log::error(
+                "vtprof ctl finds this JVM no more, and no budget is kept: their thread failed",
+            );
         },
     )
 }
@@ -89,7 +91,9 @@ impl Keeper {
         self.check();
         while !self.session.is_over() {
             let socket = SOCKET.lock().clone();
-            let next = self.manage.map_or(self.next_check, |(at, _)| at.min(self.next_check));
+            let next = self
+                .manage
+                .map_or(self.next_check, |(at, _)| at.min(self.next_check));
             let left = next.saturating_duration_since(Instant::now());
             let has_client = wait(socket.as_deref(), left);
             if self.session.is_over() {
@@ -179,7 +183,8 @@ impl Keeper {
         };
         let halvings = session.rates.plan().halvings;
         let (verdict, share) = budget.check(reading, halvings);
-        let limit = session.options.max_overhead.unwrap_or(1.0) * 100.0;
+        // As it was written: 0.003 × 100 is not 0.3.
+        let limit = (session.options.max_overhead.unwrap_or(1.0) * 1e6).round() / 1e4;
         let taken = share * 100.0;
         let (halvings, counter) = match verdict {
             Verdict::Keep => return,

@@ -94,7 +94,9 @@ fn obey(session: &Session, request: Request, who: &str) -> Result<Vec<String>, S
             Ok(vec![format!("files={}", files.display())])
         }
         Request::Set(change) => {
-            let applied = session.set(&change, who).map_err(|error| error.to_string())?;
+            let applied = session
+                .set(&change, who)
+                .map_err(|error| error.to_string())?;
             let differences = applied.differences();
             Ok(differences
                 .into_iter()
@@ -135,7 +137,16 @@ mod tests {
     #[test]
     fn whatever_bytes_come_are_a_request_or_a_reason() {
         let mut chance = crate::events::chance::Chance::new(7);
-        let words = ["set", "cpu=", "wall=10ms", "off", "=", "every=1s", "stop", "\u{e9}"];
+        let words = [
+            "set",
+            "cpu=",
+            "wall=10ms",
+            "off",
+            "=",
+            "every=1s",
+            "stop",
+            "\u{e9}",
+        ];
         for _ in 0..20_000 {
             let mut line = String::new();
             while chance.draw() > 0.2 {

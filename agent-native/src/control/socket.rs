@@ -58,7 +58,9 @@ impl Socket {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         let status = fs::symlink_metadata(&path)?;
         if !folder.is_there() {
-            return Err(io::Error::other("the folder of sockets was exchanged just now"));
+            return Err(io::Error::other(
+                "the folder of sockets was exchanged just now",
+            ));
         }
         Ok(Self {
             listener,
@@ -191,7 +193,9 @@ fn line(stream: &mut UnixStream, patience: Duration) -> Result<String, String> {
             return String::from_utf8(bytes).map_err(|_| "the request is not UTF-8".to_owned());
         }
         if bytes.len() > LONGEST {
-            return Err(format!("a request has {LONGEST} bytes at the most, in one line"));
+            return Err(format!(
+                "a request has {LONGEST} bytes at the most, in one line"
+            ));
         }
         if count == 0 {
             return Err("a request is a line, and ends as one".to_owned());

@@ -81,7 +81,8 @@ impl Allocations {
     /// Another interval, or none. While there is no run: the first sample of each thread in the next is left out, as its
     /// point may have been drawn from the interval before.
     pub fn set_interval(&self, jvmti: Jvmti, interval: Option<u32>) {
-        self.interval.store(interval.unwrap_or(0), Ordering::Release);
+        self.interval
+            .store(interval.unwrap_or(0), Ordering::Release);
         if let Some(interval) = interval
             && let Err(error) = jvmti.set_heap_sampling_interval(interval)
         {
@@ -112,7 +113,8 @@ impl Allocations {
 
     /// Samples no more. Callbacks that have begun may still hand on what they have.
     pub fn end(&self, jvmti: Jvmti) {
-        if self.interval().is_none() || self.run.swap(Run::NONE.0, Ordering::Relaxed) == Run::NONE.0 {
+        if self.interval().is_none() || self.run.swap(Run::NONE.0, Ordering::Relaxed) == Run::NONE.0
+        {
             return;
         }
         if let Err(error) = jvmti.notify(Event::SampledObjectAlloc, false) {

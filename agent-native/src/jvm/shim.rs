@@ -115,9 +115,8 @@ pub fn manage(jni: Jni, shims: &Shims, forced: bool) -> bool {
             };
             let arguments = [jvalue { z: forced }];
             // SAFETY: the method takes a boolean and returns one.
-            let done = unsafe {
-                jni.call_static_boolean_with(class, method, &arguments, "Native.manage")
-            };
+            let done =
+                unsafe { jni.call_static_boolean_with(class, method, &arguments, "Native.manage") };
             done.unwrap_or(false)
         })
     })

@@ -178,7 +178,9 @@ pub fn share(text: &str) -> Result<Option<f64>> {
     if text == "off" {
         return Ok(None);
     }
-    let percent = text.strip_suffix('%').and_then(|number| number.parse().ok());
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|number| number.parse().ok());
     percent
         .filter(|percent| (0.1..=100.0).contains(percent))
         .map(|percent: f64| Some(percent / 100.0))

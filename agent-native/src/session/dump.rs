@@ -10,7 +10,9 @@ use crate::options::value::spelled;
 /// Why there is no new file.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
-    #[error("sampling is stopped, and what was sampled before is in its files already: start goes on")]
+    #[error(
+        "sampling is stopped, and what was sampled before is in its files already: start goes on"
+    )]
     Stopped,
     /// Within how long it was not written.
     #[error(

@@ -121,7 +121,10 @@ impl Plan {
     pub fn asked(&self, kind: Kind) -> Option<u64> {
         match kind {
             // Objects stay followed while allocations are off.
-            Kind::Live => self.rate(Kind::Alloc).filter(|_| self.live).map(|rate| rate.last),
+            Kind::Live => self
+                .rate(Kind::Alloc)
+                .filter(|_| self.live)
+                .map(|rate| rate.last),
             Kind::LockOwner => self
                 .rate(Kind::Lock)
                 .and_then(|rate| rate.asked)
@@ -177,7 +180,10 @@ impl Plan {
 
     /// What is otherwise than it was `before`, old and new, as options have it; empty where nothing is.
     pub fn differences(&self, before: &Self) -> Vec<String> {
-        let of = |plan: &Self, kind| plan.period(kind).map_or("off".to_owned(), |p| amount(kind, p));
+        let of = |plan: &Self, kind| {
+            plan.period(kind)
+                .map_or("off".to_owned(), |p| amount(kind, p))
+        };
         let mut all: Vec<_> = RATED
             .into_iter()
             .filter(|(kind, _)| self.period(*kind) != before.period(*kind))
@@ -221,8 +227,11 @@ impl Change {
                     ));
                 }
             };
-            let period = read.map_err(|reason| format!("bad value {text:?} for {key}: {reason}"))?;
-            change.periods.extend(rated.map(|(kind, _)| (*kind, period)));
+            let period =
+                read.map_err(|reason| format!("bad value {text:?} for {key}: {reason}"))?;
+            change
+                .periods
+                .extend(rated.map(|(kind, _)| (*kind, period)));
         }
         Ok(change)
     }
@@ -281,10 +290,18 @@ mod tests {
             "cpu=20ms (was 10ms) wall=off (was 10ms) alloc=1024k (was 512k) every=10s (was 60s)"
         );
         let again = with(now, "wall=20ms").unwrap();
-        assert_eq!(again.period(Kind::Wall), Some(20_000_000), "off is not for good");
+        assert_eq!(
+            again.period(Kind::Wall),
+            Some(20_000_000),
+            "off is not for good"
+        );
         let quiet = with(now, "alloc=off").unwrap();
         assert_eq!(quiet.period(Kind::Alloc), None);
-        assert_eq!(quiet.period(Kind::Live), Some(1 << 20), "those that are followed are still");
+        assert_eq!(
+            quiet.period(Kind::Live),
+            Some(1 << 20),
+            "those that are followed are still"
+        );
         for (words, part) in [
             ("lock=1ms", "lock="),
             ("blocked=1ms", "blocked="),

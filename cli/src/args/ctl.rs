@@ -3,7 +3,10 @@
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
-#[command(subcommand_value_name = "REQUEST", subcommand_help_heading = "Requests")]
+#[command(
+    subcommand_value_name = "REQUEST",
+    subcommand_help_heading = "Requests"
+)]
 pub struct CtlArgs {
     /// Process id of the JVM
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]

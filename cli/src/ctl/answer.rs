@@ -20,7 +20,9 @@ impl Answer {
             bail!("the agent refuses: {reason}");
         }
         if first != "ok" || !(rest.is_empty() || rest.ends_with('\n')) {
-            bail!("the agent's answer is cut or none at all: ask again, or use the vtprof of its version");
+            bail!(
+                "the agent's answer is cut or none at all: ask again, or use the vtprof of its version"
+            );
         }
         let pairs = rest.lines().filter_map(|line| line.split_once('='));
         Ok(Answer {

@@ -48,7 +48,10 @@ pub fn ask(process: &Process, line: &str) -> Result<String> {
         .write_all(format!("{line}\n").as_bytes())
         .map_err(fault)?;
     let mut text = String::new();
-    stream.take(LIMIT).read_to_string(&mut text).map_err(fault)?;
+    stream
+        .take(LIMIT)
+        .read_to_string(&mut text)
+        .map_err(fault)?;
     Ok(text)
 }
 
@@ -56,7 +59,9 @@ pub fn ask(process: &Process, line: &str) -> Result<String> {
 fn connect(process: &Process) -> Option<UnixStream> {
     let start = format!("{}-", process.inner_number());
     let folders = folders(process);
-    let sockets = folders.iter().filter_map(|folder| fs::read_dir(folder).ok());
+    let sockets = folders
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok());
     sockets
         .flat_map(|entries| entries.flatten())
         .filter(|entry| {
@@ -74,7 +79,9 @@ fn connect(process: &Process) -> Option<UnixStream> {
 /// Folders that may have it. The user's number may be another in the JVM's namespace, so all that are called so.
 fn folders(process: &Process) -> Vec<PathBuf> {
     let parents = [process.seen(Path::new("/tmp")), PathBuf::from("/tmp")];
-    let entries = parents.iter().filter_map(|parent| fs::read_dir(parent).ok());
+    let entries = parents
+        .iter()
+        .filter_map(|parent| fs::read_dir(parent).ok());
     let is_one = |name: &str| {
         let user = name.strip_prefix("vtprof-");
         user.is_some_and(|user| !user.is_empty() && user.bytes().all(|byte| byte.is_ascii_digit()))
@@ -96,7 +103,9 @@ fn missing(process: &Process) -> anyhow::Error {
     let number = process.number();
     let is_agent = |path: &String| {
         let path = path.trim_end_matches(" (deleted)");
-        Path::new(path).file_name().is_some_and(|name| name == LIBRARY)
+        Path::new(path)
+            .file_name()
+            .is_some_and(|name| name == LIBRARY)
     };
     if mapped.iter().any(is_agent) {
         anyhow!(

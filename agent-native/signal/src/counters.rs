@@ -36,7 +36,7 @@ counters! {
     Overruns => "signals.overruns",
     /// Signals of our number that somebody else sent; forwarded to the handler that was there before.
     SignalsForeign => "signals.foreign",
-    /// Signals of a timer whose thread block is gone or belongs to another thread by now.
+    /// Signals of a timer whose thread block is gone or belongs to another thread by now, or that has another period since.
     SignalsStale => "signals.stale",
     /// Periods of signals that reached the handler after sampling was stopped; in no other counter.
     SignalsLate => "signals.after_stop",

@@ -1,9 +1,8 @@
 //! A change of rates while the session lives.
 //!
 //! A window has one period of each kind. So the window is closed, the periods are changed while nothing is sampled, and
-//! the next begins: some ms, and what is sampled before and after stands in two files. Whoever waits for a signal of
-//! before meanwhile (put aside by the scheduler with it pending) takes it afterwards; it counts as a period of the new
-//! length, one a thread at the most.
+//! the next begins: some ms, and what is sampled before and after stands in two files. A thread that was put aside with a
+//! signal of before pending takes it afterwards; it is told by its era, and counted as stale.
 
 use std::sync::atomic::Ordering;
 
@@ -100,12 +99,19 @@ impl Session {
             return Ok(());
         }
         let flush = self.options.flush;
-        if *phase == Phase::Running && !self.halt(flush) {
+        let is_closed = match *phase {
+            Phase::Running => self.halt(flush),
+            // A stop may have been told that the drain was slow: what it has yet to write has the periods that there are.
+            Phase::Stopped => self.ending.ask(Order::Pause, flush),
+        };
+        if !is_closed && *phase == Phase::Running {
             // The drain may be writing still, or may not have begun: either way it goes on with the window that there is, or
             // the next. What is sampled before it does is counted as having come while sampling was stopped.
             self.ending.tell(Order::Resume);
             self.go_on();
             self.recheck()?;
+        }
+        if !is_closed {
             return Err(SetError::Slow(flush));
         }
         *phase = Phase::Stopped;
@@ -127,7 +133,8 @@ impl Session {
     /// Hands the periods to whoever samples by them, while nobody does.
     fn apply(&self, plan: &Plan) {
         let period_ns = |kind| plan.period(kind).unwrap_or(0);
-        self.registry.set_period(plan.duration(Kind::Cpu));
+        let era = self.registry.set_period(plan.duration(Kind::Cpu));
+        self.shared.set_era(era);
         if let Some(wall) = &self.wall {
             let is_blocked = plan.period(Kind::Blocked).is_some();
             wall.set(plan.duration(Kind::Wall), is_blocked);

@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use vtprof_signal::block::Block;
 use vtprof_signal::blocks::{Blocks, CAPACITY, CHUNK};
-use vtprof_signal::cookie::{BlockIndex, Cookie, Generation};
+use vtprof_signal::cookie::{BlockIndex, Cookie, Era, Generation};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::tag::JavaThreadId;
 
@@ -91,6 +91,8 @@ struct State {
     paused: bool,
     /// Of CPU time; `None` while it is off.
     period: Option<Duration>,
+    /// Which period that is.
+    era: Era,
     /// How perf events are made; `None` where all threads have timers.
     perf: Option<Perf>,
     excluded: HashSet<OsThreadId>,
@@ -140,6 +142,7 @@ impl Registry {
                 closed: false,
                 paused: period.is_none(),
                 period,
+                era: Era::default(),
                 perf,
                 excluded: HashSet::new(),
                 accounted: HashMap::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use vtprof_signal::block::Block;
 use vtprof_signal::counters::Counter;
 
-use super::{Cookie, OsThreadId, Registry, State, random_phase};
+use super::{Cookie, Era, OsThreadId, Registry, State, random_phase};
 use crate::log;
 use crate::threads::perf::PerfError;
 use crate::threads::tasks::started;
@@ -51,7 +51,14 @@ impl Registry {
         period: Duration,
     ) -> Option<Timer> {
         let phase = random_phase(&mut state.random, period);
-        let refused = match Timer::start(thread, self.pace, self.signal, cookie, period, phase) {
+        let refused = match Timer::start(
+            thread,
+            self.pace,
+            self.signal,
+            (cookie, state.era),
+            period,
+            phase,
+        ) {
             Ok(timer) => return Some(timer),
             Err(error) => error,
         };
@@ -85,9 +92,13 @@ impl Registry {
     }
 
     /// Another period, or none. While timers are stopped and no handler is inside: what a signal stands for follows
-    /// from the period there is.
-    pub fn set_period(&self, period: Option<Duration>) {
+    /// from the period there is. Handlers are to know the era that it returns before they come in again.
+    pub fn set_period(&self, period: Option<Duration>) -> Era {
         let mut state = self.state.lock();
+        if state.period == period {
+            return state.era;
+        }
+        state.era = state.era.next();
         state.period = period;
         if let Some(period) = period
             && let Some(perf) = &mut state.perf
@@ -95,6 +106,7 @@ impl Registry {
             perf.period = period;
             perf.begin();
         }
+        state.era
     }
 
     /// CPU time that the agent's own threads have used, ns: of those that are there still.

@@ -16,6 +16,7 @@ use vtprof_signal::ring::Ring;
 use vtprof_signal::scratch::Scratch;
 use vtprof_signal::shared::{self, Shared, Source};
 
+use crate::control;
 use crate::delivery::Delivery;
 use crate::drain::{Drain, Ending, Order};
 use crate::events::pauses::Pauses;
@@ -81,8 +82,8 @@ pub struct Session {
     pub classes: &'static Classes,
     pub service: String,
     pub facts: Facts,
-    /// Of CPU time, or of what stands in for it under `stress`; `None` where it is off.
-    period: Option<Duration>,
+    /// What is sampled how often. For CPU time it may be what stands in for it under `stress`.
+    pub rates: Rates,
     /// The signal that samples come by; `None` where none do.
     pub signal: Option<i32>,
     pub layout: Layout,
@@ -124,6 +125,7 @@ pub struct Session {
     pub bound_virtual_threads: bool,
     ending: Ending,
     phase: Mutex<Phase>,
+    last_window: Mutex<LastWindow>,
     /// Sampling is off for good, for its own faults. SeqCst, as `over`: rare.
     given_up: AtomicBool,
     /// The session has ended. SeqCst: once for a process.
@@ -190,7 +192,7 @@ impl Session {
         let wall = Wall::new(options);
         if let Some(wall) = &wall {
             shared.visits.set(
-                wall.of_all,
+                wall.of_all(),
                 prepared.jvm.pins_monitors(),
                 layout.stack_base,
                 layout.pending_monitor,
@@ -222,7 +224,7 @@ impl Session {
                 engine: engine.description,
                 is_stress: pace == Pace::Wall,
             },
-            period,
+            rates: Rates::new(Plan::of(options, period)),
             signal,
             layout,
             shared,
@@ -259,6 +261,7 @@ impl Session {
             bound_virtual_threads,
             ending: Ending::default(),
             phase: Mutex::new(Phase::Running),
+            last_window: Mutex::new(LastWindow::default()),
             given_up: AtomicBool::new(false),
             over: AtomicBool::new(false),
         };
@@ -334,13 +337,18 @@ impl Session {
         if let Some(address) = self.options.metrics {
             metrics::spawn(self, address);
         }
+        if control::begin(self).is_none() {
+            log::warn(
+                "the thread of vtprof ctl could not be started: there is no socket, and no budget is kept",
+            );
+        }
         self.shared.set_source(Source::Mount);
         #[cfg(feature = "inject")]
         crate::inject::begin();
         self.arm();
-        let what = match self.period {
-            Some(period) => format!("CPU each {period:?}"),
-            None => self.kinds().join(" and "),
+        let what = match self.period_of(Kind::Cpu) {
+            0 => self.kinds().join(" and "),
+            period_ns => format!("CPU each {:?}", Duration::from_nanos(period_ns)),
         };
         log::info(&format!(
             "{} profiles {what} of {}, a window each {:?}, into {}; context={} engine={}",
@@ -416,18 +424,7 @@ impl Session {
 
     /// Period of a kind, in the unit of what it counts; 0 for one that is off.
     pub fn period_of(&self, kind: Kind) -> u64 {
-        match kind {
-            // Under `stress` another than was asked for.
-            Kind::Cpu => self.period.map_or(0, |period| {
-                u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)
-            }),
-            Kind::Alloc
-            | Kind::Live
-            | Kind::Blocked
-            | Kind::Wall
-            | Kind::Lock
-            | Kind::LockOwner => self.options.period(kind).unwrap_or(0),
-        }
+        self.rates.plan().period(kind).unwrap_or(0)
     }
 
     /// Whether an engine is on that takes the time between unmount and mount.
@@ -513,6 +510,7 @@ impl Session {
     pub fn abandon(&self) {
         self.over.store(true, Ordering::SeqCst);
         self.publish_no_more();
+        control::end();
         self.silence();
         self.publish_no_more();
     }
@@ -523,6 +521,7 @@ impl Session {
             return;
         }
         self.publish_no_more();
+        control::end();
         self.silence();
         let flush = self.options.flush;
         if !self.ending.finish(flush) {
@@ -543,7 +542,15 @@ impl Session {
     }
 }
 
+mod dump;
+mod rates;
+mod set;
+mod status;
 mod switch;
+pub use dump::LastWindow;
+pub use rates::{Change, MOST_HALVINGS, Plan, Rates};
+pub use set::SetError;
+pub use status::State;
 pub use switch::{Phase, SwitchError};
 
 /// What is known of frozen frames; what is missing is said once.

@@ -55,6 +55,17 @@ pub enum WallScope {
     All,
 }
 
+/// When there is an MXBean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Jmx {
+    /// Once the platform's MBean server is there.
+    Auto,
+    /// In any case: the server is made where it is not there.
+    On,
+    /// Never.
+    Off,
+}
+
 /// What stays in the output directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keep {
@@ -135,6 +146,12 @@ pub struct Options {
     pub shim: bool,
     /// Whether profilers outside of the process may read which span a thread is in.
     pub publish_context: bool,
+    /// Whether `vtprof ctl` finds a socket.
+    pub ctl: bool,
+    /// When there is an MXBean.
+    pub jmx: Jmx,
+    /// The agent's own CPU time at the most, as a share of the process' (0.01 is 1 %), or `None` for as much as it takes.
+    pub max_overhead: Option<f64>,
 }
 
 impl Default for Options {
@@ -166,6 +183,9 @@ impl Default for Options {
             whole_stacks: true,
             shim: true,
             publish_context: false,
+            ctl: true,
+            jmx: Jmx::Auto,
+            max_overhead: Some(0.01),
         }
     }
 }
@@ -179,13 +199,16 @@ const KEYS: &[&str] = &[
     "contexts",
     "control",
     "cpu",
+    "ctl",
     "engine",
     "every",
     "flush",
+    "jmx",
     "keep",
     "live",
     "lock",
     "log",
+    "max_overhead",
     "metrics",
     "out",
     "publish_context",
@@ -305,6 +328,13 @@ impl Options {
             "publish_context" => {
                 value::word(text, &[("on", true), ("off", false)]).map(|v| self.publish_context = v)
             }
+            "ctl" => value::word(text, &[("on", true), ("off", false)]).map(|v| self.ctl = v),
+            "jmx" => value::word(
+                text,
+                &[("auto", Jmx::Auto), ("on", Jmx::On), ("off", Jmx::Off)],
+            )
+            .map(|v| self.jmx = v),
+            "max_overhead" => value::share(text).map(|v| self.max_overhead = v),
             "control" => return Err(control::misplaced(text, origin)),
             _ => {
                 return Err(OptionError::UnknownKey {
@@ -445,6 +475,14 @@ mod tests {
             assert!(text.contains(key) && !text.contains("hunter2"), "{text}");
         }
         assert_eq!(applied("label.zone", "b").unwrap().push.labels.len(), 1);
+    }
+
+    #[test]
+    fn what_may_be_switched_while_it_runs_has_options() {
+        assert!(Options::default().ctl && !applied("ctl", "off").unwrap().ctl);
+        assert_eq!(applied("jmx", "on").unwrap().jmx, Jmx::On);
+        let overhead = |text| applied("max_overhead", text).unwrap().max_overhead;
+        assert_eq!((overhead("0.5%"), overhead("off")), (Some(0.005), None));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::figures::thousands;
 
-/// Stands for the stack of a sample that has no frame, which files of others may have.
-pub const NO_STACK: &str = "[no stack]";
+// For the stack of a sample that has no frame, which files of others may have.
+pub use vtprof_profile::formats::collapsed::NO_STACK;
 
 /// The text with what could command or deceive a terminal written out as `\u{…}`: control
 /// characters (escape sequences start with one), line separators and marks that hide or reorder

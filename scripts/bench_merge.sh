@@ -15,7 +15,7 @@ go="$(command -v go || echo /usr/local/go/bin/go)"
 [ -x "$go" ] || die "no Go here to compare with"
 [ -x /usr/bin/time ] || die "no /usr/bin/time here"
 
-cargo build --release --locked -p vtprof-cli --bins --examples
+"$ROOT/scripts/native.sh" -p vtprof-cli --bins --examples
 folder="$TARGET/bench-merge/windows-$windows"
 if [ ! -e "$folder/.whole" ]; then
   rm -rf "$folder"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The agent and the command as they are shipped: optimised, and without the paths of the machine that builds them.
+# The agent and the command, or what arguments name, as they are shipped: optimised, and without paths of the machine that
+# builds them.
 # Cargo keeps what was built with other flags beside it, so neither is built again for the sake of the other.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -14,7 +15,7 @@ done < <(build_paths)
 if [ -n "${RUSTFLAGS:-}" ]; then
   # Cargo would not look at its configuration then.
   export RUSTFLAGS="$RUSTFLAGS ${flags[*]}"
-  exec cargo build --release --locked
+  exec cargo build --release --locked "$@"
 fi
 # This joins the flags of other configurations.
-exec cargo build --release --locked --config "target.'cfg(all())'.rustflags=[$(printf "'%s'," "${flags[@]}")]"
+exec cargo build --release --locked "$@" --config "target.'cfg(all())'.rustflags=[$(printf "'%s'," "${flags[@]}")]"

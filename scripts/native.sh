@@ -17,5 +17,5 @@ if [ -n "${RUSTFLAGS:-}" ]; then
   export RUSTFLAGS="$RUSTFLAGS ${flags[*]}"
   exec cargo build --release --locked "$@"
 fi
-# This joins the flags of other configurations.
+# Joins what configurations have for a target; what one has for every build (build.rustflags) is not looked at then.
 exec cargo build --release --locked "$@" --config "target.'cfg(all())'.rustflags=[$(printf "'%s'," "${flags[@]}")]"

@@ -5,7 +5,7 @@
 # make truth      the published tag figures: half an hour
 # make stacks     a million stacks of virtual threads judged: an hour
 # make soak       chaos under the highest rate: MINUTES=1 JDK=25 GC=G1 SEED=… PACE=stress=4000hz KINDS=all|cpu MALLOC=debug|plain
-# make bench-merge  `vtprof merge` beside `go tool pprof`: WINDOWS=1000 ROUNDS=5
+# make bench-merge  `vtprof merge` and `diff` beside `go tool pprof`: WINDOWS=1000 ROUNDS=5 ONLY=merge|diff
 # make fuzz       the parsers under libFuzzer: MINUTES=60
 # make receivers-test  profiles sent to the OpenTelemetry Collector, too: builds it first, some minutes
 # make browser-test  the pages of `vtprof flame` and `vtprof view` in Chromium
@@ -25,7 +25,7 @@ prepare prepare-demo prepare-test prepare-matrix: prepare%:
 	@scripts/prepare.sh $(or $(patsubst -%,%,$*),build)
 
 native: prepare
-	cargo build --release --locked
+	@scripts/native.sh
 
 shim: prepare
 	JAVA_HOME="$(JDK17)" $(MAVEN) -f java-shim/pom.xml package -DskipTests

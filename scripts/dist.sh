@@ -8,6 +8,14 @@ dist="$ROOT/dist/vtprof"
 rm -rf "$dist"
 mkdir -p "$dist"
 cp "$TARGET/release/libvtprof.so" "$TARGET/release/vtprof" "$dist/"
+# Nobody is told where they were built.
+while IFS='=' read -r path _; do
+  # A folder right below / may be a word of its own, as /src is.
+  [[ "$path" == /*/* ]] || continue
+  for file in libvtprof.so vtprof; do
+    ! grep -aqF -- "$path" "$dist/$file" || die "$path is in $file: it was not built by make native"
+  done
+done < <(build_paths)
 cp "$ROOT/java-shim/target/vtprof-otel.jar" "$ROOT/LICENSE" "$dist/"
 mkdir "$dist/completions"
 for shell in bash elvish fish powershell zsh; do

@@ -14,6 +14,11 @@ die() {
   exit 1
 }
 
+# Folders that a build has paths of, and what they are called in what is shipped, as FOLDER=NAME, a line each.
+build_paths() {
+  printf '%s\n' "${CARGO_HOME:-$HOME/.cargo}=cargo" "${RUSTUP_HOME:-$HOME/.rustup}=rustup" "$ROOT=vtprof" "$TARGET=target"
+}
+
 # Home folders of JDKs, one a line: the ones named, the one on PATH, the usual places.
 jdk_homes() {
   local variable java

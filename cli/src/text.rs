@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 
 use crate::figures::thousands;
 
-/// Stands for the stack of a sample that has no frame, which files of others may have.
-pub const NO_STACK: &str = "[no stack]";
+// For the stack of a sample that has no frame, which files of others may have.
+pub use vtprof_profile::formats::collapsed::NO_STACK;
 
 /// The text with what could command or deceive a terminal written out as `\u{…}`: control
 /// characters (escape sequences start with one), line separators and marks that hide or reorder
@@ -45,6 +46,11 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…({more} more)…{}", &text[..head], &text[tail..]))
 }
 
+/// A path as one word of a shell.
+pub fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
 /// One line on standard error. That it is closed is no reason to fail.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "vtprof: {}", printable(text));
@@ -59,5 +65,11 @@ mod tests {
         assert_eq!(printable("GET /\x1b[2J\r\n"), "GET /\\u{1b}[2J\\u{d}\\u{a}");
         assert_eq!(printable("a\u{202e}b\u{9b}c"), "a\\u{202e}b\\u{9b}c");
         assert_eq!(printable("GET /größe/日本"), "GET /größe/日本");
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(quoted(Path::new("/a b/$c")), "'/a b/$c'");
+        assert_eq!(quoted(Path::new("/it's")), r"'/it'\''s'");
     }
 }

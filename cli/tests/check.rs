@@ -145,7 +145,13 @@ fn where_wrong_tags_would_not_show_that_is_said_and_what_tells_more() {
     let folder = Folder::new();
     run.write(&folder, Tagging::Right, &OWN_LABELS, |id| id.to_string());
     let text = stdout(&support::run(["check".as_ref(), folder.path().as_os_str()]));
-    assert!(text.contains("blocked=1ms"), "{text}");
+    assert!(text.contains("blocked=1ms may tell more"), "{text}");
+    run.write_blocked(&folder, 1);
+    let text = stdout(&support::run(["check".as_ref(), folder.path().as_os_str()]));
+    assert!(
+        text.contains("a longer recording may tell\n") && !text.contains("blocked=1ms"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -325,6 +325,29 @@ fn a_file_that_cannot_be_written_is_one_line() {
 }
 
 #[test]
+fn a_frame_that_ends_in_a_number_is_no_value() {
+    let folder = Folder::new();
+    let file = folder.file("cpu.pb.gz");
+    CpuProfile::window(0)
+        .burn(3, &["GET /item 7", "Main.run"], &[])
+        .burn(1, &["GET /item", "Main.run"], &[])
+        .write(&file);
+    let lines = flame(&file, &["--format", "collapsed"]);
+    assert_eq!(
+        lines,
+        format!(
+            "Main.run;GET /item {PERIOD}\nMain.run;GET /item_7 {}\n",
+            3 * PERIOD
+        )
+    );
+    let picture = flame(&file, &["--format", "svg"]);
+    assert!(
+        picture.contains("GET /item_7 (30,000,000 nanoseconds, 75.00%)"),
+        "{picture}"
+    );
+}
+
+#[test]
 fn hostile_names_do_not_break_out_of_pages_pictures_and_lines() {
     let folder = Folder::new();
     let file = folder.file("hostile.pb.gz");

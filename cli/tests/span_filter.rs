@@ -60,6 +60,20 @@ fn at(minutes: i64) -> String {
 }
 
 #[test]
+fn what_the_files_have_is_told_whatever_is_listed() {
+    let folder = service();
+    let path = folder.path().to_str().expect("a path");
+    for (name, found) in [("GET /cart", 1), ("no such name", 0)] {
+        let text = support::stdout(&support::run(["spans", path, "--name", name]));
+        assert!(
+            text.contains("; 2 spans ended, 2 of them local roots\n")
+                && text.contains(&format!("listed: {found} of 3 local root spans\n")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn spans_are_listed_by_name_trace_and_time() {
     let folder = service();
     let all = answer(&folder, &[]);

@@ -136,6 +136,29 @@ fn note(document: &Value) -> &str {
 const ID: &str = "00000000000000aa";
 
 #[test]
+fn clients_that_read_nothing_do_not_keep_others_out_for_ever() {
+    /// As many as it has connections.
+    const ALL: usize = 64;
+    let folder = Folder::new();
+    let server = Server::of(folder.path(), &[]);
+    let (_, _, page) = server.get("/");
+    // More than the kernel takes for one that does not read.
+    let count = (8 << 20) / page.len() + 1;
+    let request = format!("GET / HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", server.port);
+    let idle: Vec<_> = (0..ALL)
+        .map(|_| {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
+            stream
+                .write_all(request.repeat(count).as_bytes())
+                .expect("sent");
+            stream
+        })
+        .collect();
+    assert_eq!(server.get("/version").0, 200);
+    drop(idle);
+}
+
+#[test]
 fn only_requests_of_its_own_page_are_answered() {
     let folder = Folder::new();
     let server = Server::of(folder.path(), &[]);

@@ -157,7 +157,12 @@ class App {
     this.showNotes();
   }
 
+  /** Nor is anything left of what was there before. */
   showNothing() {
+    [this.tally, this.comparison, this.layout] = [null, null, null];
+    for (const part of [this.graph, this.heading, this.functions, this.panel]) part.clear();
+    this.showTabs();
+    this.showSearch();
     byId("summary").textContent = this.source.isLive
       ? "No profile yet: what arrives in the folder is shown here."
       : "No profile among the inputs.";
@@ -237,7 +242,7 @@ class App {
   showSearch() {
     const { model, tally, comparison } = this;
     const wanted = this.state.search.toLowerCase();
-    if (wanted === "") {
+    if (wanted === "" || tally === null) {
       this.matches = null;
       byId("found").textContent = "";
       this.graph.mark(null);

@@ -32,8 +32,16 @@ class Served {
   isPaused = false;
   /** A span that is to stand for itself. */
   root = null;
+  /** The load before: one overtaken by another would bring back what was there before that. */
+  last = Promise.resolve();
 
-  async load(root = this.root) {
+  load(root = null) {
+    const next = this.last.then(() => this.get(root ?? this.root));
+    this.last = next.catch(() => {});
+    return next;
+  }
+
+  async get(root) {
     const answer = await fetch(root === null ? "/document" : `/document?root=${root}`);
     if (!answer.ok) throw new Error((await answer.text()).trim());
     const version = Number(answer.headers.get("x-vtprof-version"));

@@ -5,7 +5,7 @@ const BYTES = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /** A value in its unit. */
 export function value(number, unit) {
-  if (unit in UNIT_NANOS) return nanos(number * UNIT_NANOS[unit]);
+  if (Object.hasOwn(UNIT_NANOS, unit)) return nanos(number * UNIT_NANOS[unit]);
   if (unit === "bytes") return bytes(number);
   return thousands(Math.round(number));
 }

@@ -26,6 +26,12 @@ export class Functions {
     this.draw();
   }
 
+  /** Shows nothing. */
+  clear() {
+    this.model = null;
+    this.box.replaceChildren();
+  }
+
   mark(matches) {
     this.matches = matches;
     this.rows = PAGE;

@@ -51,6 +51,17 @@ export class Graph {
     this.announce(false);
   }
 
+  /** Shows nothing. */
+  clear() {
+    this.use(this.model);
+    this.canvas.width = this.canvas.height = 0;
+    this.spacer.style.height = "0";
+    this.item.textContent = "";
+    byId("details").replaceChildren();
+    byId("tooltip").hidden = true;
+    this.onZoom(0);
+  }
+
   /** Marks the frames whose function is in it; null marks none. */
   mark(matches) {
     this.matches = matches;

@@ -20,6 +20,14 @@ export class Heading {
     this.legend();
   }
 
+  /** Shows nothing. */
+  clear() {
+    this.model = null;
+    for (const id of ["trail", "legend"]) byId(id).replaceChildren();
+    byId("comparison").hidden = true;
+    byId("summary").classList.remove("faint");
+  }
+
   trail() {
     const { model, state } = this;
     const { selection } = state;

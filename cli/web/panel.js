@@ -42,6 +42,11 @@ export class Panel {
     this.bounds.clear();
   }
 
+  /** Shows nothing. */
+  clear() {
+    this.box.replaceChildren();
+  }
+
   show(model, measure, selection) {
     if (this.selection && !isSame(this.selection, selection)) this.rows.spans = ROWS;
     Object.assign(this, { model, measure, selection });

@@ -7,6 +7,8 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::args::AgentArgs;
 
+use crate::text::quoted;
+
 use super::process::Process;
 
 /// What the agent is called.
@@ -52,23 +54,28 @@ fn missing(library: &Path) -> anyhow::Error {
 /// It does not see it; what to copy is in the message.
 pub fn seen_by(process: &Process, args: &AgentArgs) -> Result<String> {
     let library = named(args.agent.as_deref())?;
-    let is_seen = process.seen(&library).is_file();
+    let is_seen = process.root()?.has_file(&library);
     if !is_seen {
         if !library.is_file() {
             return Err(missing(&library));
         }
         if process.has_another_root() {
+            // Not by a path below /proc/PID/root, nor into a folder that others write to: links there lead anywhere.
             let jar = library.with_file_name(EXTENSION);
+            let jar = jar.is_file().then(|| format!(" and {}", quoted(&jar)));
             bail!(
-                "{} has files of its own (a container?), and no {} among them: cp {} {} {}, then add --agent /tmp/{LIBRARY}",
+                "{} has files of its own (a container?), and no {} among them: put {}{} into a folder that it sees and only its owner can write to (docker cp, podman cp, kubectl cp), and name the library there with --agent, by the path that it has inside",
                 process.named(),
                 library.display(),
-                library.display(),
-                jar.display(),
-                process.seen(Path::new("/tmp")).display(),
+                quoted(&library),
+                jar.unwrap_or_default(),
             );
         }
-        bail!("{} cannot see {}", process.named(), library.display());
+        bail!(
+            "{} cannot see {}: --agent names one that it sees",
+            process.named(),
+            library.display()
+        );
     }
     library
         .into_os_string()

@@ -7,9 +7,9 @@ pub mod options;
 pub mod process;
 mod recording;
 mod requests;
+mod root;
 mod words;
 
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -67,6 +67,7 @@ pub fn run(args: &AttachArgs, out: &mut impl Write) -> Result<()> {
         Some(_) => target.directory_of_loaded()?,
     };
     let files = directory.map(|directory| Files::of(&target.process, &directory));
+    let files = files.transpose()?;
     match args.control {
         None => target.load(&options)?,
         Some(control) => target.control(control)?,
@@ -90,7 +91,7 @@ pub fn run(args: &AttachArgs, out: &mut impl Write) -> Result<()> {
         }
     }
     match files {
-        Some(files) => say_files(&files, out),
+        Some(files) => say_files(&files, target.process.is_alive(), out),
         None => {
             note(
                 "the files are in the directory that the agent was loaded with: a line on the JVM's standard error names it",
@@ -108,7 +109,8 @@ fn directory(process: &Process, options: &str) -> Result<PathBuf> {
         &environment,
         &process.working_directory()?,
         |path| {
-            fs::read_to_string(process.seen(path)).with_context(|| {
+            let text = process.root()?.text(path);
+            text.with_context(|| {
                 format!("config={}, as {} sees it", path.display(), process.named())
             })
         },
@@ -207,9 +209,17 @@ impl Target {
     }
 }
 
-fn say_files(files: &Files, out: &mut impl Write) -> Result<()> {
-    let new = files.new_ones();
+fn say_files(files: &Files, is_alive: bool, out: &mut impl Write) -> Result<()> {
     let folder = files.folder().display();
+    let new = match files.new_ones(is_alive) {
+        Ok(new) => new,
+        Err(reason) => {
+            note(&format!(
+                "the files are in {folder}, which cannot be listed: {reason}"
+            ));
+            return Ok(());
+        }
+    };
     if new.is_empty() {
         note(&format!(
             "no new file in {folder}: a window of less than a second without samples leaves none"

@@ -11,6 +11,8 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, geteuid, kill_process, pidfd_open, pidfd_send_signal,
 };
 
+use super::root::Root;
+
 /// Of HotSpot; every JVM has it in its memory.
 const VM_LIBRARY: &str = "/libjvm.so";
 /// The flag with which a JVM takes no requests.
@@ -118,10 +120,12 @@ impl Process {
         self.status.user
     }
 
-    /// A path as the process sees it, from here.
-    pub fn seen(&self, path: &Path) -> PathBuf {
-        let inner = path.strip_prefix("/").unwrap_or(path);
-        self.folder().join("root").join(inner)
+    /// The files that it sees.
+    ///
+    /// # Errors
+    /// This user may not look at them, or it has ended.
+    pub fn root(&self) -> Result<Root> {
+        Root::of(&self.folder()).map_err(|error| anyhow!("the files of {}: {error}", self.named()))
     }
 
     /// A path of the process' as this program sees it: the same, where both see the same files.

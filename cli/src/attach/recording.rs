@@ -1,7 +1,7 @@
 //! A recording of a given length, and the files it leaves.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::process::Process;
+use super::root::{Root, names_in};
 
 /// How often the end is looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -80,45 +81,66 @@ pub fn wait(process: &Process, length: Duration, interrupt: &Interrupt) -> End {
 
 /// The files that one process has in a directory, as seen from here.
 pub struct Files {
+    /// Where its files are not this program's; held, as a process that ends takes its root away.
+    root: Option<Root>,
+    out: PathBuf,
+    /// As a person finds it.
     folder: PathBuf,
     /// Each name of a file of that process has it.
     mark: String,
-    before: BTreeSet<String>,
+    before: Result<BTreeSet<String>, String>,
 }
 
 impl Files {
-    pub fn of(process: &Process, out: &Path) -> Self {
-        // A process that ends takes its root away.
-        let folder = if process.has_another_root() {
-            process.seen(out)
-        } else {
-            out.to_owned()
-        };
+    /// Those that are there now.
+    ///
+    /// # Errors
+    /// The process may not be looked at, or has ended.
+    pub fn of(process: &Process, out: &Path) -> Result<Self> {
+        let root = process
+            .has_another_root()
+            .then(|| process.root())
+            .transpose()?;
+        let folder = root
+            .as_ref()
+            .map_or_else(|| out.to_owned(), |root| root.shown(out));
         let mut files = Files {
+            root,
+            out: out.to_owned(),
             folder,
             mark: format!("-{}-", process.inner_number()),
-            before: BTreeSet::new(),
+            before: Ok(BTreeSet::new()),
         };
-        files.before = files.names();
-        files
+        files.before = files.names(true);
+        Ok(files)
     }
 
-    fn names(&self) -> BTreeSet<String> {
-        // A directory that is not there yet has none.
-        let entries = fs::read_dir(&self.folder).into_iter().flatten();
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        names
-            .filter(|name| {
-                !name.starts_with('.') && name.ends_with(".pb.gz") && name.contains(&self.mark)
-            })
-            .collect()
+    /// `may_miss`: a directory that is not there has no files.
+    fn names(&self, may_miss: bool) -> Result<BTreeSet<String>, String> {
+        let names = match &self.root {
+            Some(root) => root.folder(&self.out).and_then(|folder| folder.names()),
+            None => names_in(&self.folder),
+        };
+        let names = match names {
+            Err(error) if may_miss && error.kind() == ErrorKind::NotFound => Vec::new(),
+            names => names.map_err(|error| error.to_string())?,
+        };
+        let its = |name: &String| {
+            !name.starts_with('.') && name.ends_with(".pb.gz") && name.contains(&self.mark)
+        };
+        Ok(names.into_iter().filter(its).collect())
     }
 
-    /// Those that were not there at first.
-    pub fn new_ones(&self) -> Vec<PathBuf> {
-        let now = self.names();
-        let new = now.difference(&self.before);
-        new.map(|name| self.folder.join(name)).collect()
+    /// Those that were not there at first; `is_alive`: the process is still there.
+    ///
+    /// # Errors
+    /// The directory could not be listed, then or now; the text says why.
+    pub fn new_ones(&self, is_alive: bool) -> Result<Vec<PathBuf>, String> {
+        let before = self.before.as_ref().map_err(Clone::clone)?;
+        // Without a directory nothing was written; unless the process's mounts have ended with it, and the files with them.
+        let now = self.names(is_alive || self.root.is_none())?;
+        let new = now.difference(before);
+        Ok(new.map(|name| self.folder.join(name)).collect())
     }
 
     pub fn folder(&self) -> &Path {

@@ -12,6 +12,7 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
 use super::process::Process;
+use super::root::Folder;
 
 /// How long the JVM may take to listen.
 const LISTENING: Duration = Duration::from_secs(20);
@@ -38,21 +39,19 @@ pub struct Answer {
 /// A JVM that listens.
 #[derive(Debug)]
 pub struct Listener {
-    socket: PathBuf,
+    folder: Folder,
+    /// The socket's in it.
+    socket: String,
     name: String,
     /// Its number here.
     process: u32,
 }
 
 /// Where JVMs have their sockets: always there, whatever `java.io.tmpdir` says.
-fn temporary(process: &Process) -> PathBuf {
-    let seen = process.seen(Path::new("/tmp"));
-    // Its root may not be looked into where it has capabilities; it is most likely the same then.
-    if seen.is_dir() {
-        seen
-    } else {
-        PathBuf::from("/tmp")
-    }
+fn temporary(process: &Process) -> Result<Folder> {
+    let path = Path::new("/tmp");
+    let folder = process.root()?.folder(path);
+    folder.with_context(|| format!("{}, as {} sees it", path.display(), process.named()))
 }
 
 impl Listener {
@@ -61,14 +60,14 @@ impl Listener {
     /// # Errors
     /// It does not.
     pub fn of(process: &Process) -> Result<Self> {
-        let folder = temporary(process);
         let listener = Listener {
-            socket: folder.join(format!(".java_pid{}", process.inner_number())),
+            folder: temporary(process)?,
+            socket: format!(".java_pid{}", process.inner_number()),
             name: process.named(),
             process: process.number(),
         };
         if !listener.listens() {
-            let trigger = Trigger::set(&folder, process)?;
+            let trigger = Trigger::set(&listener.folder, process)?;
             let waited = listener.wait(process);
             trigger.remove();
             waited?;
@@ -79,12 +78,13 @@ impl Listener {
     /// Connects to the process itself: a socket of that name may be somebody else's, who has come first or has the same
     /// number in another container.
     fn connect(&self) -> io::Result<UnixStream> {
-        let stream = UnixStream::connect(&self.socket)?;
+        let stream = UnixStream::connect(self.folder.entry(&self.socket))?;
         let peer = socket_peercred(&stream)?.pid.as_raw_nonzero().get();
         if peer.cast_unsigned() == self.process {
             Ok(stream)
         } else {
-            let socket = self.socket.display();
+            let socket = self.folder.shown(&self.socket);
+            let socket = socket.display();
             Err(io::Error::other(format!(
                 "{socket} is of process {peer}, which is another: remove it"
             )))
@@ -92,7 +92,8 @@ impl Listener {
     }
 
     fn listens(&self) -> bool {
-        let is_socket = fs::metadata(&self.socket).is_ok_and(|file| file.file_type().is_socket());
+        let socket = fs::symlink_metadata(self.folder.entry(&self.socket));
+        let is_socket = socket.is_ok_and(|file| file.file_type().is_socket());
         // One that is left over from a process of the same number takes no connection.
         is_socket && self.connect().is_ok()
     }
@@ -191,12 +192,15 @@ fn decode(text: &str) -> Result<Answer> {
 struct Trigger(PathBuf);
 
 impl Trigger {
-    fn set(folder: &Path, process: &Process) -> Result<Self> {
+    fn set(folder: &Folder, process: &Process) -> Result<Self> {
         let name = format!(".attach_pid{}", process.inner_number());
         let mut faults = Vec::new();
         // It looks into both.
-        for folder in [folder.to_owned(), process.folder().join("cwd")] {
-            let path = folder.join(&name);
+        let working = process.folder().join("cwd").join(&name);
+        for (path, shown) in [
+            (folder.entry(&name), folder.shown(&name)),
+            (working.clone(), working),
+        ] {
             let made = OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -212,9 +216,9 @@ impl Trigger {
                     {
                         return Ok(Trigger(path));
                     }
-                    faults.push(format!("{}: somebody else's", path.display()));
+                    faults.push(format!("{}: somebody else's", shown.display()));
                 }
-                Err(error) => faults.push(format!("{}: {error}", path.display())),
+                Err(error) => faults.push(format!("{}: {error}", shown.display())),
             }
         }
         bail!(

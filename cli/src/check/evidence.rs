@@ -8,16 +8,7 @@
 //! inequality right tags then give N or more in one of N cases at the most: no load needs to be known, and many looks cost
 //! what they are.
 
-/// What a span had, and what it could have had.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Account {
-    /// Samples, in units of the grain: never more than there are.
-    pub samples: f64,
-    /// Blocked time by what a sample stands for at the most, ns; 0 where each stands for itself.
-    pub blocked: Vec<(f64, f64)>,
-    /// The most CPU and blocked time together, ns.
-    pub budget: f64,
-}
+use super::account::Account;
 
 /// How many times more samples than possible there may be.
 const FACTORS: [f64; 9] = [1.1, 1.3, 1.7, 2.5, 4.0, 8.0, 20.0, 60.0, 200.0];
@@ -115,6 +106,8 @@ pub fn log_sum(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::check::chance::Chance;
+    use crate::check::charge::EXACT;
+    use crate::check::ledger::wait_grain;
 
     const GRAIN: f64 = 10e6;
     /// Right files that are judged, and how many may raise an alarm at odds of 1,000.
@@ -193,6 +186,83 @@ mod tests {
         }
         assert!(alarms < FILES / 1000, "{alarms} of {FILES}");
         // The average that the bound rests on, with its error.
+        assert!(mean < 1.3, "{mean}");
+    }
+
+    /// A right span that computes and waits by turns, as the agent's profiles have it; the budget is its duration to the ns.
+    fn with_waits(chance: &mut Chance, is_timed: bool, is_clocked: bool) -> Account {
+        const PERIOD: f64 = 1e6;
+        const LOOK: f64 = 20e6;
+        // Bursts and waits of this span, ms on average: from short to long ones.
+        let burst = 10.0_f64.powf(2.5 * chance.uniform() - 1.0);
+        let wait = 10.0_f64.powf(3.0 * chance.uniform() - 1.0);
+        let turns = 1 + chance.below(6);
+        let (mut cpu, mut duration, mut events, mut nanos) = (0.0, 0.0, 0.0, 0.0);
+        let mut look = LOOK * chance.uniform();
+        for turn in 0..turns {
+            let runs = -1e6 * burst * (1.0 - chance.uniform()).ln();
+            cpu += runs;
+            duration += runs;
+            if turn + 1 == turns {
+                break;
+            }
+            let waits = -1e6 * wait * (1.0 - chance.uniform()).ln();
+            if is_timed && chance.uniform() < waits / PERIOD {
+                events += 1.0;
+                nanos += waits.max(PERIOD);
+            }
+            // Each look stands for the time since the one before.
+            while look < duration + waits {
+                let next = LOOK * (0.5 + chance.uniform());
+                if !is_timed && look >= duration {
+                    events += 1.0;
+                    nanos += next;
+                }
+                look += next;
+            }
+            duration += waits;
+        }
+        let samples = if is_clocked {
+            (cpu / GRAIN + chance.uniform()).floor()
+        } else {
+            chance.poisson(cpu / GRAIN)
+        };
+        let grain = wait_grain(is_timed, PERIOD, nanos / f64::max(events, 1.0));
+        Account {
+            samples,
+            blocked: Vec::from_iter((events > 0.0).then_some((grain, nanos))),
+            budget: duration,
+        }
+    }
+
+    #[test]
+    fn right_files_with_cpu_and_blocked_time_raise_no_alarm_in_a_thousand() {
+        let mut chance = Chance::new(2);
+        let mut alarms = 0;
+        let (mut mean, mut exact, mut used) = (0.0, 0, 0.0);
+        for file in 0..FILES {
+            let spans = [1, 3, 30, 300][(file % 4) as usize];
+            let (is_timed, is_clocked) = (file % 3 > 0, file % 5 > 0);
+            let accounts: Vec<_> = (0..spans)
+                .map(|_| with_waits(&mut chance, is_timed, is_clocked))
+                .collect();
+            let all = accounts.iter().flat_map(|account| &account.blocked);
+            exact += all.filter(|(grain, _)| *grain == EXACT).count();
+            let budget: f64 = accounts.iter().map(|account| account.budget).sum();
+            let cpu: f64 = accounts.iter().map(|account| account.samples * GRAIN).sum();
+            let waits = accounts.iter().flat_map(|account| &account.blocked);
+            used += (cpu + waits.map(|(_, nanos)| nanos).sum::<f64>()) / budget / FILES as f64;
+            let odds = log_odds(&accounts, GRAIN);
+            mean += odds.exp() / FILES as f64;
+            alarms += u64::from(odds >= ALARM);
+        }
+        println!("{alarms} alarms of {FILES}, mean {mean}, used {used}, exact {exact}");
+        // They have all that they could have, so the bound is put to the test.
+        assert!(
+            (0.97..1.03).contains(&used) && exact > 10_000,
+            "{used}, {exact}"
+        );
+        assert!(alarms < FILES / 1000, "{alarms} of {FILES}");
         assert!(mean < 1.3, "{mean}");
     }
 }

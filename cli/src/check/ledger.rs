@@ -6,9 +6,11 @@ use anyhow::{Result, bail};
 use vtprof_profile::comments;
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
-use vtprof_profile::model::{KeyIndices, LabelValue, Profile, Sample};
+use vtprof_profile::model::{KeyIndices, Profile, Sample};
 
+use super::charge::{Charge, EXACT, WindowId};
 use super::code::Code;
+use super::names::{Names, names};
 
 /// Coarsest step by which a kernel charges CPU time to timers, ns. A timer of a shorter period fires no more often, and each
 /// sample stands for more periods.
@@ -23,9 +25,6 @@ const TIMED: [&str; 3] = [
     "[still blocked]",
 ];
 
-/// What a wait stands for that stands for itself, ns.
-pub const EXACT: f64 = 0.0;
-
 /// The span that a label names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
@@ -33,66 +32,6 @@ pub enum Level {
     Current,
     /// The local root and all below it.
     Root,
-}
-
-/// Number of a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct WindowId(usize);
-
-/// One span's charges.
-#[derive(Debug, Clone, Default)]
-pub struct Charge {
-    /// ns and samples by window, in the order in which they were read.
-    pub windows: Vec<(WindowId, f64, f64)>,
-    /// Names of the threads that ran for it, digits folded, as numbers of [`Ledger::threads`]; of many, two.
-    pub threads: Vec<usize>,
-    /// Blocked time by what a sample of it stands for at the most, ns each.
-    pub blocked: Vec<(f64, f64)>,
-}
-
-impl Charge {
-    /// CPU time, ns.
-    pub fn nanos(&self) -> f64 {
-        self.windows.iter().map(|(_, nanos, _)| nanos).sum()
-    }
-
-    pub fn samples(&self) -> f64 {
-        self.windows.iter().map(|(_, _, samples)| samples).sum()
-    }
-
-    pub fn blocked_nanos(&self) -> f64 {
-        // An empty sum of floats is -0.
-        self.blocked.iter().fold(0.0, |sum, (_, nanos)| sum + nanos)
-    }
-
-    fn add(&mut self, window: WindowId, nanos: f64, samples: f64) {
-        match self
-            .windows
-            .iter_mut()
-            .rev()
-            .find(|(of, _, _)| *of == window)
-        {
-            Some((_, sum, count)) => {
-                *sum += nanos;
-                *count += samples;
-            }
-            None => self.windows.push((window, nanos, samples)),
-        }
-    }
-
-    fn add_blocked(&mut self, grain: f64, nanos: f64) {
-        match self.blocked.iter_mut().find(|(of, _)| *of == grain) {
-            Some((_, sum)) => *sum += nanos,
-            None => self.blocked.push((grain, nanos)),
-        }
-    }
-}
-
-/// An id as files have it: which of the two it is, the spans will tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Names {
-    hex: Option<SpanId>,
-    decimal: Option<SpanId>,
 }
 
 /// See the module.
@@ -245,15 +184,7 @@ impl Ledger {
                 .frames(&sample)
                 .next()
                 .is_some_and(|leaf| timed[leaf.function.as_usize()]);
-            let (period, mean) = (profile.period as f64, nanos / events);
-            let grain = if !is_timed {
-                // It stands for the time since the look before, which is long where threads are many.
-                2.0 * VISIT.max(mean)
-            } else if mean >= 2.0 * period {
-                EXACT
-            } else {
-                period
-            };
+            let grain = wait_grain(is_timed, profile.period as f64, nanos / events);
             for (level, keys) in &keys.levels {
                 if let Some(names) = names(profile, &sample, keys) {
                     let charge = self.charges.entry((*level, names)).or_default();
@@ -320,25 +251,16 @@ impl Ledger {
     }
 }
 
-/// The id of a sample, whatever it is written in; zero means none.
-fn names(profile: &Profile, sample: &Sample<'_>, keys: &KeyIndices) -> Option<Names> {
-    let label = sample
-        .labels
-        .iter()
-        .find(|label| keys.contains(&label.key))?;
-    let (hex, decimal) = match label.value {
-        LabelValue::Text(text) => {
-            let text = profile.strings.get(text);
-            (text.parse().ok(), text.parse::<u64>().ok())
-        }
-        // 64 bits, whatever the sign.
-        LabelValue::Number { value, .. } => (None, Some(value.cast_unsigned())),
-    };
-    let names = Names {
-        hex,
-        decimal: decimal.filter(|id| *id != 0).map(SpanId),
-    };
-    (names.hex.is_some() || names.decimal.is_some()).then_some(names)
+/// What waits of one stack stand for at the most, ns each, where they are so long on average.
+pub fn wait_grain(is_timed: bool, period: f64, mean: f64) -> f64 {
+    if !is_timed {
+        // It stands for the time since the look before, which is long where threads are many.
+        2.0 * VISIT.max(mean)
+    } else if mean >= 2.0 * period {
+        EXACT
+    } else {
+        period
+    }
 }
 
 /// Threads of one pool have one name but for numbers.
@@ -392,22 +314,5 @@ mod tests {
             folded("ForkJoinPool-1-worker-10")
         );
         assert_ne!(folded("http-1"), folded("pool-1"));
-    }
-
-    #[test]
-    fn a_charge_is_kept_by_window_and_by_what_a_sample_stands_for() {
-        let mut charge = Charge::default();
-        charge.add(WindowId(0), 10.0, 1.0);
-        charge.add(WindowId(1), 20.0, 2.0);
-        charge.add(WindowId(0), 30.0, 3.0);
-        assert_eq!(
-            charge.windows,
-            [(WindowId(0), 40.0, 4.0), (WindowId(1), 20.0, 2.0)]
-        );
-        assert_eq!((charge.nanos(), charge.samples()), (60.0, 6.0));
-        charge.add_blocked(5.0, 7.0);
-        charge.add_blocked(5.0, 1.0);
-        charge.add_blocked(6.0, 1.0);
-        assert_eq!(charge.blocked, [(5.0, 8.0), (6.0, 1.0)]);
     }
 }

@@ -1,12 +1,18 @@
 //! `vtprof check`: whether the tags of a profile can be right, by what spans can have had.
 
+mod account;
+mod by_thread;
 mod chance;
+mod charge;
 mod code;
 mod evidence;
 mod judge;
 mod ledger;
 mod lives;
+mod names;
 mod print;
+mod row;
+mod side;
 mod table;
 
 use std::io::Write;

@@ -7,13 +7,15 @@ use anyhow::Result;
 use crate::figures::{dash, nanos, percent, plural, thousands};
 use crate::listing::Listing;
 
-use super::judge::{Judgement, Opinion, Row, Verdict};
+use super::judge::{Judgement, Verdict};
 use super::ledger::Ledger;
+use super::row::{Opinion, Row};
 use super::table::{log10, used_share};
 
 const WRONG: &str = "verdict: the tags cannot be right";
 const CONSISTENT: &str = "verdict: nothing contradicts the tags; those of the thread that a span starts on would have shown";
-const CANNOT_TELL: &str = "verdict: nothing contradicts the tags, but those of the thread that a span starts on might not show, either: spans are too few, or last too long for what they compute; a longer recording tells more, and one with blocked=1ms much more";
+const CANNOT_TELL: &str = "verdict: nothing contradicts the tags, but those of the thread that a span starts on might not show, either: spans are too few, or last too long for what they compute; a longer recording may tell";
+const WITHOUT_WAITS: &str = ", and one with blocked=1ms may tell more";
 /// Odds beyond that are as good as certain.
 const CERTAIN: f64 = 12.0;
 
@@ -34,22 +36,20 @@ pub fn write(
         thousands(judgement.several_threads as i128),
         thousands(judgement.unknown as i128),
     )?;
-    writeln!(
-        out,
-        "{}",
-        match judgement.verdict {
-            Verdict::Wrong => WRONG,
-            Verdict::Consistent => CONSISTENT,
-            Verdict::CannotTell => CANNOT_TELL,
-        }
-    )?;
+    let has_blocked = ledger.blocked_profiles > 0;
+    let (verdict, more) = match judgement.verdict {
+        Verdict::Wrong => (WRONG, ""),
+        Verdict::Consistent => (CONSISTENT, ""),
+        Verdict::CannotTell if has_blocked => (CANNOT_TELL, ""),
+        Verdict::CannotTell => (CANNOT_TELL, WITHOUT_WAITS),
+    };
+    writeln!(out, "{verdict}{more}")?;
     if judgement.verdict == Verdict::Wrong {
         reasons(judgement, out)?;
     }
     writeln!(out)?;
     let rows = &judgement.rows;
     let shown = limit.unwrap_or(rows.len()).min(rows.len());
-    let has_blocked = ledger.blocked_profiles > 0;
     let mut headers = vec!["DURATION", "CPU", "SAMPLES"];
     headers.extend(has_blocked.then_some("BLOCKED"));
     headers.extend(["USED", "NOT OPEN", "ODDS"]);

@@ -9,8 +9,9 @@ use crate::csv::{self, Cell};
 use crate::figures::share;
 use crate::json;
 
-use super::judge::{Judgement, Opinion, Row, Verdict};
+use super::judge::{Judgement, Verdict};
 use super::ledger::{Ledger, Level};
+use super::row::{Opinion, Row};
 
 #[derive(Serialize)]
 struct Answer<'a> {

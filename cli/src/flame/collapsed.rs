@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use vtprof_profile::formats::collapsed::frame;
 use vtprof_profile::model::Profile;
 
 use super::condition::Condition;
@@ -75,7 +76,7 @@ pub fn write(lines: &[String], out: &mut impl Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
-/// A name as part of a line: `;` would end it.
+/// A name as part of a line, which may go to a terminal.
 fn element(name: &str) -> String {
-    printable(&shortened(name)).replace(';', ":")
+    frame(&printable(&shortened(name)))
 }

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 
 use super::Requests;
 use crate::figures::{nanos, plural};
+use crate::stats::percentile;
 
 /// Where slow begins or fast ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -151,12 +152,6 @@ impl Fast {
             } => nanos < bound || (is_included && nanos == bound),
         }
     }
-}
-
-/// Nearest rank.
-fn percentile(sorted: &[u64], percent: f64) -> Option<u64> {
-    let rank = (sorted.len() as f64 * percent / 100.0).ceil().max(1.0) as usize;
-    sorted.get(rank - 1).copied()
 }
 
 /// The numbers of the slow requests and of the fast ones; none is both.

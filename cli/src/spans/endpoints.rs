@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::figures::relative_error;
+use crate::stats::percentile;
 
 use super::columns::{ColumnId, Costs};
 use super::roots::Roots;
@@ -48,9 +49,8 @@ impl Endpoint {
     }
 
     /// The duration that `percent` of the spans do not exceed (nearest rank), ns.
-    pub fn duration_percentile(&self, percent: usize) -> Option<u64> {
-        let rank = (self.durations.len() * percent).div_ceil(100).max(1);
-        self.durations.get(rank - 1).copied()
+    pub fn duration_percentile(&self, percent: u32) -> Option<u64> {
+        percentile(&self.durations, f64::from(percent))
     }
 }
 

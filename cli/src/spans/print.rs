@@ -28,7 +28,8 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
     let columns = view.columns.in_order();
     let mut ended = String::new();
     if roots.spans_read > 0 {
-        let local_roots = roots.iter().filter(|root| root.ended.is_some()).count();
+        let listed = roots.iter().filter(|root| root.ended.is_some()).count();
+        let local_roots = listed + roots.ended_not_listed;
         ended = format!(
             "; {} ended, {} of them local roots",
             plural(roots.spans_read.into(), "span"),

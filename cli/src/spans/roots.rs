@@ -80,6 +80,8 @@ pub struct Roots {
     pub not_listed: Costs,
     /// How many these are.
     pub roots_not_listed: usize,
+    /// Those of them that ended.
+    pub ended_not_listed: usize,
     /// All samples.
     pub whole: Costs,
     /// Spans in span files, local roots or not.
@@ -132,10 +134,12 @@ impl Roots {
         }
         let before = self.roots.len();
         let not_listed = &mut self.not_listed;
+        let ended_not_listed = &mut self.ended_not_listed;
         self.roots.retain(|root| {
             let is_listed = filter.lets_through(root);
             if !is_listed {
                 not_listed.add_all(&root.costs);
+                *ended_not_listed += usize::from(root.ended.is_some());
             }
             is_listed
         });

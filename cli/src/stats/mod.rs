@@ -7,11 +7,13 @@
 
 mod difference;
 mod estimate;
+mod percentile;
 mod several;
 mod sums;
 
 pub use difference::{Difference, needed};
 pub use estimate::{Exposure, Per, Side};
+pub use percentile::percentile;
 pub use several::benjamini_hochberg;
 pub use sums::Cost;
 

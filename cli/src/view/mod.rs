@@ -39,9 +39,10 @@ pub fn run(args: &ViewArgs, out: &mut impl Write) -> Result<()> {
     documents.publish(first.unwrap_or_default());
 
     let publisher = Arc::clone(&documents);
+    let watched = folder.clone();
     thread::Builder::new()
         .name("windows".to_owned())
-        .spawn(move || follow(windows, &publisher))
+        .spawn(move || follow(windows, &watched, &publisher))
         .context("cannot start a thread")?;
 
     writeln!(out, "http://{}/  (Ctrl-C ends it)", listener.local_addr()?)?;
@@ -49,7 +50,7 @@ pub fn run(args: &ViewArgs, out: &mut impl Write) -> Result<()> {
     server::serve(listener, &printable(&folder), documents)
 }
 
-fn follow(mut windows: Windows, documents: &Documents) {
+fn follow(mut windows: Windows, folder: &str, documents: &Documents) {
     let mut complained = false;
     loop {
         thread::sleep(INTERVAL);
@@ -59,7 +60,7 @@ fn follow(mut windows: Windows, documents: &Documents) {
             Err(error) => {
                 if !complained {
                     note(&format!(
-                        "error: cannot list the folder: {error}; what was read stays"
+                        "error: {folder}: cannot list: {error}; what was read stays"
                     ));
                 }
                 complained = true;

@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use vtprof_profile::ids::SpanId;
 
 use super::documents::Documents;
@@ -23,7 +24,7 @@ use crate::text::note;
 
 /// Connections at a time: a browser has six.
 const CONNECTIONS: usize = 64;
-/// How long a client may take to say what it wants.
+/// How long a client may take to say what it wants, and to take more of the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What requests are answered from.
@@ -81,13 +82,16 @@ async fn accept(listener: TcpListener, site: Arc<Site>) -> Result<()> {
             }
         };
         let site = Arc::clone(&site);
+        // Whoever reads nothing would have a connection, and the document, for ever.
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(PATIENCE));
         tokio::spawn(async move {
             let service = service_fn(|request| answer(Arc::clone(&site), request));
             // A client that goes away or speaks no HTTP is its own affair.
             let _ = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(PATIENCE)
-                .serve_connection(TokioIo::new(stream), service)
+                .serve_connection(TokioIo::new(Box::pin(stream)), service)
                 .await;
             drop(permit);
         });

@@ -57,6 +57,47 @@ test("files that arrive are shown, what was chosen and zoomed stays", async () =
   assert.deepEqual(page.faults, []);
 });
 
+test("when the last file has gone nothing of it is left, and keys do no harm", async () => {
+  const page = await open(url);
+  const kept = readdirSync(FOLDER);
+  for (const name of kept) rmSync(join(FOLDER, name));
+  await page.waitForFunction(() => document.getElementById("summary").textContent.startsWith("No profile yet"));
+  assert.equal(await page.locator("#panel *").count(), 0);
+  assert.equal(await page.textContent("#frame"), "");
+  for (const key of ["/", "a", "Enter", "n", "ArrowDown", "End", "Escape", "Escape"]) await page.keyboard.press(key);
+  await page.click("#flip");
+  await page.click("#flip");
+  await page.click("#tab-functions");
+  assert.equal(await page.textContent("#functions"), "");
+  await page.click("#tab-graph");
+  for (const name of kept) arrive(SHOP, name);
+  await page.waitForFunction(() => document.getElementById("summary").textContent.includes("4,149 samples"));
+  assert.match(await chosen(page), /^All samples|total/);
+  assert.deepEqual(page.faults, []);
+});
+
+test("a span that was found stays while files come and go", async () => {
+  const page = await open(url);
+  // An update is under way when it is looked for.
+  await page.route("**/document", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await route.continue();
+  });
+  copyFileSync(join(PAGES, "before", "shop-1-cpu-20231114T221320Z.pb.gz"), join(FOLDER, ".making"));
+  renameSync(join(FOLDER, ".making"), join(FOLDER, "shop-1-cpu-20231114T221520Z.pb.gz"));
+  await page.waitForRequest((request) => request.url().endsWith("/document"));
+  await page.fill(".finder input", "0001000200000009");
+  await page.click(".finder button");
+  const found = () => document.getElementById("trail").textContent.includes("span 0001000200000009");
+  await page.waitForFunction(found);
+  await page.waitForTimeout(4000);
+  assert.ok(await page.evaluate(found));
+  rmSync(join(FOLDER, "shop-1-cpu-20231114T221520Z.pb.gz"));
+  await page.waitForTimeout(4000);
+  assert.ok(await page.evaluate(found));
+  assert.deepEqual(page.faults, []);
+});
+
 test("updates can be held", async () => {
   const page = await open(url);
   await page.click("#pause");

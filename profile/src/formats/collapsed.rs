@@ -14,7 +14,7 @@ use crate::merge::Tables;
 use crate::model::{Flaw, Frame, Function, LocationIndex, Profile, ValueType};
 
 /// Stands for a stack without a frame, which a line cannot tell from one without a name.
-const NO_STACK: &str = "[no stack]";
+pub const NO_STACK: &str = "[no stack]";
 
 /// What async-profiler puts behind a frame's name to tell its sort (`ann`): interpreted, compiled, inlined, C1, kernel.
 const SORTS: [&str; 5] = ["_[0]", "_[j]", "_[i]", "_[1]", "_[k]"];
@@ -101,22 +101,35 @@ fn add(
     tables.add(stack, labels, &[number])
 }
 
-/// Writes the sums of that sample type by stacks of functions; those of 0 are left out. What would end a frame or a line
-/// is replaced: `;` by `:`, what controls by a blank.
+/// A name as a frame of a line. What would end a frame or a line is replaced, `;` by `:`, what controls by a blank; and the
+/// blank before a number at the end by `_`, as of two numbers readers take the first for a value as well.
+pub fn frame(name: &str) -> String {
+    let clean = |c: char| match c {
+        ';' => ':',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    let mut name: String = name.chars().map(clean).collect();
+    let is_number = |text: &str| {
+        let mut bytes = text.bytes();
+        !text.is_empty() && bytes.all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    if let Some((head, tail)) = name.rsplit_once(' ')
+        && is_number(tail)
+    {
+        name = format!("{head}_{tail}");
+    }
+    name
+}
+
+/// Writes the sums of that sample type by stacks of functions, named as [`frame`] has it; those of 0 are left out.
 ///
 /// # Errors
 /// Those of the writer.
 pub fn write(profile: &Profile, sample_type: usize, out: &mut impl Write) -> io::Result<()> {
     let mut names = HashMap::new();
     for (index, function) in profile.functions.iter() {
-        let name = profile.strings.get(function.name);
-        let clean = |c: char| match c {
-            ';' => ':',
-            c if c.is_control() => ' ',
-            c => c,
-        };
-        let name: String = name.chars().map(clean).collect();
-        names.insert(index, name);
+        names.insert(index, frame(profile.strings.get(function.name)));
     }
     for stack in sum(profile, |function| function.name) {
         let value = stack
@@ -139,4 +152,24 @@ pub fn write(profile: &Profile, sample_type: usize, out: &mut impl Write) -> io:
         writeln!(out, " {value}")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_ends_neither_itself_nor_its_line_nor_in_a_number() {
+        for (name, written) in [
+            ("a;b\nc", "a:b c"),
+            ("GET /item 7", "GET /item_7"),
+            ("step 1 2.5", "step 1_2.5"),
+            ("GET /item7", "GET /item7"),
+            ("page 7a", "page 7a"),
+            ("7", "7"),
+            ("end ", "end "),
+        ] {
+            assert_eq!(frame(name), written);
+        }
+    }
 }

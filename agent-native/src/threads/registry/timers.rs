@@ -11,7 +11,7 @@ use crate::log;
 use crate::threads::perf::PerfError;
 use crate::threads::tasks::started;
 use crate::threads::ticker::Ticker;
-use crate::threads::timer::{Timer, cpu_time_ns};
+use crate::threads::timer::Timer;
 
 impl Registry {
     /// A perf event or a timer for a thread; where the kernel refuses one, that is counted, and said once.

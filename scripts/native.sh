@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The agent and the command, or what arguments name, as they are shipped: optimised, and without paths of the machine that
+# builds them.
+# Cargo keeps what was built with other flags beside it, so neither is built again for the sake of the other.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cd "$ROOT"
+flags=()
+# Of several that fit the last counts.
+while IFS= read -r pair; do
+  flags+=("--remap-path-prefix=$pair")
+done < <(build_paths)
+if [ -n "${RUSTFLAGS:-}" ]; then
+  # Cargo would not look at its configuration then.
+  export RUSTFLAGS="$RUSTFLAGS ${flags[*]}"
+  exec cargo build --release --locked "$@"
+fi
+# Joins what configurations have for a target; what one has for every build (build.rustflags) is not looked at then.
+exec cargo build --release --locked "$@" --config "target.'cfg(all())'.rustflags=[$(printf "'%s'," "${flags[@]}")]"

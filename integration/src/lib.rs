@@ -6,7 +6,8 @@
 //!
 //! [`jdk`] finds the JVMs, [`artifacts`] what is under test, [`jvm`] runs a program under a time
 //! limit, [`truth`] reads what happened, [`recording`] what was recorded, [`verdict`] and [`sums`]
-//! compare the two; [`waits`] does so for blocked time. The tests are in `tests/`, one behaviour a file.
+//! compare the two; [`waits`] does so for blocked time. [`receivers`] are servers of others' code, [`received`] what they
+//! say they got. The tests are in `tests/`, one behaviour a file.
 //!
 //! All of it is for tests: one process at a time, see [`jvm::Machine`].
 
@@ -19,6 +20,8 @@ pub mod jdk;
 pub mod jvm;
 pub mod launch;
 pub mod quiet;
+pub mod received;
+pub mod receivers;
 pub mod recording;
 pub mod report;
 pub mod scale;

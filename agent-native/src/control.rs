@@ -1,4 +1,22 @@
-//! An attach that asks something of the vtprof that is in the JVM already.
+//! What is asked of the vtprof that is in the JVM already: by an attach, by `vtprof ctl`, from Java; and what it asks of
+//! itself.
+//!
+//! | module | noun |
+//! |---|---|
+//! | here | the request of an attach (`control=stop`) |
+//! | [`request`] | a request of one line, and its answer |
+//! | [`folder`] | where sockets are, in a `/tmp` that others write to as well |
+//! | [`socket`] | the socket of `vtprof ctl`, and one client after the other |
+//! | [`budget`] | whether the agent takes more CPU time than it may |
+//! | [`keeper`] | the thread of the two above |
+
+pub mod budget;
+pub mod folder;
+pub mod keeper;
+pub mod request;
+pub mod socket;
+
+pub use keeper::{begin, end};
 
 use crate::jvm::vm::Vm;
 use crate::log;

@@ -22,6 +22,7 @@
 //! | [`spans`] | spans as the shim reports them |
 //! | [`aggregate`] | sums of a window |
 //! | [`symbolize`] | names and lines |
+//! | [`remote`] | what switches it from afar |
 //! | [`export`] | files |
 //! | [`delivery`] | what sends windows (its trade is the crate `vtprof-deliver`) |
 //! | [`figures`] | what the agent says of itself |
@@ -40,6 +41,7 @@ mod inject;
 mod jvm;
 mod log;
 mod options;
+mod remote;
 mod sampling;
 mod service;
 mod session;

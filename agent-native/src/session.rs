@@ -16,6 +16,7 @@ use vtprof_signal::ring::Ring;
 use vtprof_signal::scratch::Scratch;
 use vtprof_signal::shared::{self, Shared, Source};
 
+use crate::control;
 use crate::delivery::Delivery;
 use crate::drain::{Drain, Ending, Order};
 use crate::events::pauses::Pauses;
@@ -44,6 +45,7 @@ use crate::jvm::vmstructs::VmStructs;
 use crate::log;
 use crate::options::value::spelled;
 use crate::options::{ContextStrategy, Options};
+use crate::remote;
 use crate::sampling::engine::Engine;
 use crate::sampling::faults::{self, Containment};
 use crate::sampling::signal;
@@ -77,8 +79,8 @@ pub struct Session {
     pub classes: &'static Classes,
     pub service: String,
     pub facts: Facts,
-    /// Of CPU time, or of what stands in for it under `stress`; `None` where it is off.
-    period: Option<Duration>,
+    /// What is sampled how often. For CPU time it may be what stands in for it under `stress`.
+    pub rates: Rates,
     /// The signal that samples come by; `None` where none do.
     pub signal: Option<i32>,
     pub layout: Layout,
@@ -112,6 +114,7 @@ pub struct Session {
     pub bound_virtual_threads: bool,
     ending: Ending,
     phase: Mutex<Phase>,
+    last_window: Mutex<LastWindow>,
     /// Sampling is off for good, for its own faults. SeqCst, as `over`: rare.
     given_up: AtomicBool,
     /// The session has ended. SeqCst: once for a process.
@@ -178,7 +181,7 @@ impl Session {
         let wall = Wall::new(options);
         if let Some(wall) = &wall {
             shared.visits.set(
-                wall.of_all,
+                wall.of_all(),
                 prepared.jvm.pins_monitors(),
                 layout.stack_base,
                 layout.pending_monitor,
@@ -210,7 +213,7 @@ impl Session {
                 engine: engine.description,
                 is_stress: pace == Pace::Wall,
             },
-            period,
+            rates: Rates::new(Plan::of(options, period)),
             signal,
             layout,
             shared,
@@ -243,6 +246,7 @@ impl Session {
             bound_virtual_threads,
             ending: Ending::default(),
             phase: Mutex::new(Phase::Running),
+            last_window: Mutex::new(LastWindow::default()),
             given_up: AtomicBool::new(false),
             over: AtomicBool::new(false),
         };
@@ -252,7 +256,8 @@ impl Session {
     }
 
     fn run(&'static self, jni: Jni) -> Result<(), StartError> {
-        let _begun_before_it_is_stopped = self.phase.lock();
+        // Begun before it is stopped.
+        let mut phase = self.phase.lock();
         callbacks::enable_live(self)?;
         Redefinitions::watch(self.jvmti);
         callbacks::prepare_loaded_classes(self, jni);
@@ -312,13 +317,26 @@ impl Session {
             }
             owners::spawn(self, contention).ok_or(StartError::Thread(owners::THREAD))?;
         }
+        if control::begin(self).is_none() {
+            log::warn(
+                "the thread of vtprof ctl could not be started: there is no socket, and no budget is kept",
+            );
+        }
         self.shared.set_source(Source::Mount);
         #[cfg(feature = "inject")]
         crate::inject::begin();
-        self.arm();
-        let what = match self.period {
-            Some(period) => format!("CPU each {period:?}"),
-            None => self.kinds().join(" and "),
+        match &self.options.remote.url {
+            None => self.arm(),
+            // Off until it says otherwise.
+            Some(address) => {
+                *phase = Phase::Stopped;
+                self.halt(self.options.flush);
+                remote::begin(self, address).ok_or(StartError::Thread(remote::THREAD))?;
+            }
+        }
+        let what = match self.period_of(Kind::Cpu) {
+            0 => self.kinds().join(" and "),
+            period_ns => format!("CPU each {:?}", Duration::from_nanos(period_ns)),
         };
         log::info(&format!(
             "{} profiles {what} of {}, a window each {:?}, into {}; context={} engine={}",
@@ -394,18 +412,7 @@ impl Session {
 
     /// Period of a kind, in the unit of what it counts; 0 for one that is off.
     pub fn period_of(&self, kind: Kind) -> u64 {
-        match kind {
-            // Under `stress` another than was asked for.
-            Kind::Cpu => self.period.map_or(0, |period| {
-                u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)
-            }),
-            Kind::Alloc
-            | Kind::Live
-            | Kind::Blocked
-            | Kind::Wall
-            | Kind::Lock
-            | Kind::LockOwner => self.options.period(kind).unwrap_or(0),
-        }
+        self.rates.plan().period(kind).unwrap_or(0)
     }
 
     /// Whether an engine is on that takes the time between unmount and mount.
@@ -484,6 +491,7 @@ impl Session {
     /// The session could not be run, or its thread has failed: nothing is sampled, nobody is waited for.
     pub fn abandon(&self) {
         self.over.store(true, Ordering::SeqCst);
+        control::end();
         self.silence();
     }
 
@@ -492,6 +500,7 @@ impl Session {
         if self.over.swap(true, Ordering::SeqCst) {
             return;
         }
+        control::end();
         self.silence();
         let flush = self.options.flush;
         if !self.ending.finish(flush) {
@@ -504,7 +513,15 @@ impl Session {
     }
 }
 
+mod dump;
+mod rates;
+mod set;
+mod status;
 mod switch;
+pub use dump::LastWindow;
+pub use rates::{Change, MOST_HALVINGS, Plan, Rates};
+pub use set::SetError;
+pub use status::State;
 pub use switch::{Phase, SwitchError};
 
 /// What is known of frozen frames; what is missing is said once.

@@ -12,6 +12,7 @@ mod check;
 mod convert;
 mod cost;
 mod csv;
+mod ctl;
 mod diff;
 mod figures;
 mod flame;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::View(args) => view::run(args, &mut out),
         Command::Check(args) => check::run(args, &mut out, &mut judged),
         Command::Attach(args) => attach::run(args, &mut out),
+        Command::Ctl(args) => ctl::run(args, &mut out),
         Command::Run(args) => run::run(args),
         Command::Completions { shell } => manual::completions(*shell, &mut out),
         Command::Man => manual::man(&mut out),

@@ -21,6 +21,25 @@ impl Generation {
     pub const MASK: u32 = 0x00FF_FFFF;
 }
 
+/// Which periods a timer has: goes up by one each time that they change, and around. A signal may still be pending when
+/// they do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Era(pub u8);
+
+impl Era {
+    /// That of a timer's value.
+    #[must_use]
+    pub const fn of_bits(bits: u64) -> Self {
+        Self((bits >> 16) as u8)
+    }
+
+    /// The one after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
 /// A block and its life, packed for `sigev_value`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cookie {
@@ -31,12 +50,18 @@ pub struct Cookie {
 }
 
 impl Cookie {
-    /// mark (16) | generation (24) | index (24).
+    /// mark (16) | generation (24) | era (8) | index (16).
     #[must_use]
     pub const fn to_bits(self) -> u64 {
         MARK << 48
             | ((self.generation.0 & Generation::MASK) as u64) << 24
-            | (self.block.0 & 0x00FF_FFFF) as u64
+            | (self.block.0 & 0xFFFF) as u64
+    }
+
+    /// As [`Cookie::to_bits`], of a timer with the periods of that era.
+    #[must_use]
+    pub const fn to_bits_in(self, era: Era) -> u64 {
+        self.to_bits() | (era.0 as u64) << 16
     }
 
     /// `None` when the mark is missing: the value is somebody else's.
@@ -46,11 +71,13 @@ impl Cookie {
             return None;
         }
         Some(Self {
-            block: BlockIndex((bits & 0x00FF_FFFF) as u32),
+            block: BlockIndex((bits & 0xFFFF) as u32),
             generation: Generation((bits >> 24) as u32 & Generation::MASK),
         })
     }
 }
+
+const _: () = assert!(crate::blocks::CAPACITY <= 1 << 16);
 
 #[cfg(all(test, not(loom)))]
 mod tests {
@@ -58,11 +85,16 @@ mod tests {
 
     #[test]
     fn a_cookie_comes_back_as_it_went() {
-        for (block, generation) in [(0, 0), (1, 2), (0x00FF_FFFF, 0x00FF_FFFF), (65_535, 77)] {
+        for (block, generation) in [(0, 0), (1, 2), (0xFFFF, 0x00FF_FFFF), (65_535, 77)] {
             let cookie = Cookie {
                 block: BlockIndex(block),
                 generation: Generation(generation),
             };
+            for era in [Era(0), Era(1), Era(255)] {
+                let bits = cookie.to_bits_in(era);
+                assert_eq!(Cookie::from_bits(bits), Some(cookie));
+                assert_eq!(Era::of_bits(bits), era);
+            }
             assert_eq!(Cookie::from_bits(cookie.to_bits()), Some(cookie));
         }
     }

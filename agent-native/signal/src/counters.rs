@@ -36,7 +36,7 @@ counters! {
     Overruns => "signals.overruns",
     /// Signals of our number that somebody else sent; forwarded to the handler that was there before.
     SignalsForeign => "signals.foreign",
-    /// Signals of a timer whose thread block is gone or belongs to another thread by now.
+    /// Signals of a timer whose thread block is gone or belongs to another thread by now, or that has another period since.
     SignalsStale => "signals.stale",
     /// Periods of signals that reached the handler after sampling was stopped; in no other counter.
     SignalsLate => "signals.after_stop",
@@ -330,6 +330,14 @@ counters! {
     LockOwnerUnsure => "lock_owner.untagged_context_changed",
     /// CPU time of the thread that looks at owners, in ns.
     LockOwnerCpuNs => "agent.lock_owner_ns",
+    /// Times that rates were halved because the agent took more CPU time than `max_overhead` allows.
+    BudgetLowered => "budget.lowered",
+    /// Times that they were doubled again, up to what was asked for.
+    BudgetRaised => "budget.raised",
+    /// Requests by `vtprof ctl` that were answered.
+    CtlRequests => "ctl.requests",
+    /// Connections to its socket that were turned away: another user's, no request, or one that did not come in time.
+    CtlRefused => "ctl.refused",
 }
 
 const COUNT: usize = Counter::ALL.len();

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::block::Block;
 use crate::capture::{Cause, fail, take_sample};
 use crate::clock::now_ns;
-use crate::cookie::Cookie;
+use crate::cookie::{Cookie, Era};
 use crate::counters::Counter;
 use crate::gate::Mode;
 use crate::perf::{self, Owner};
@@ -59,7 +59,10 @@ pub unsafe extern "C" fn on_signal(
                 }
                 Some(cookie) => {
                     // SAFETY: as above.
-                    unsafe { on_timer(shared, cookie, timer.overrun, context) };
+                    unsafe {
+                        let era = Era::of_bits(timer.value);
+                        on_timer(shared, cookie, era, timer.overrun, context);
+                    };
                 }
                 None => ours = false,
             },
@@ -109,7 +112,13 @@ unsafe fn forward(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 
 /// # Safety
 /// `context` is the `ucontext_t*` of the running signal handler.
-unsafe fn on_timer(shared: &Shared, cookie: Cookie, overrun: c_int, context: *mut c_void) {
+unsafe fn on_timer(
+    shared: &Shared,
+    cookie: Cookie,
+    era: Era,
+    overrun: c_int,
+    context: *mut c_void,
+) {
     let overrun = u32::try_from(overrun).unwrap_or(0);
     let periods = overrun.saturating_add(1);
     // Before anything is counted, and dropped when all is: see `gate`. Each way from here to the end adds as many
@@ -134,7 +143,13 @@ unsafe fn on_timer(shared: &Shared, cookie: Cookie, overrun: c_int, context: *mu
     match block_of(shared, cookie, os_thread) {
         // SAFETY: `block` is the calling thread's own; for the rest as above.
         Some(block) => unsafe {
-            sample_or_drop(shared, block, os_thread, cookie, periods, periods, context);
+            if era == shared.era() {
+                sample_or_drop(shared, block, os_thread, cookie, periods, periods, context);
+            } else {
+                // It was pending while periods were changed: they are not those of any window.
+                let stale = u64::from(periods);
+                shared.counters.add(Counter::SignalsStale, stale);
+            }
             take_merged_visit(shared, inside.mode(), block, os_thread, cookie, context);
         },
         None => shared

@@ -36,8 +36,8 @@ pub enum Owner {
 
 /// See the module. One for a process ([`EVENTS`]).
 pub struct PerfEvents {
-    /// CPU time between two signals of a thread, ns. Relaxed: written once, before any event is made, and published
-    /// by the cookies.
+    /// CPU time between two signals of a thread, ns. Relaxed: written while there is no event and no handler inside, and
+    /// published by the cookies of those that are made then.
     period_ns: AtomicU64,
     /// 1 where the kernel signals for its own time as well. Relaxed: as `period_ns`.
     sees_kernel: AtomicU32,

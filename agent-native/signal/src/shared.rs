@@ -6,6 +6,7 @@ use crate::block::Block;
 use crate::blocks::Blocks;
 use crate::code_cache::CodeCache;
 use crate::context_table::ContextTable;
+use crate::cookie::Era;
 use crate::counters::Counters;
 use crate::frozen::Frozen;
 use crate::gate::Gate;
@@ -56,6 +57,9 @@ pub struct Shared {
     pub visits: Visits,
     /// Pair: Release in `set_source`, Acquire in `source`.
     source: AtomicU32,
+    /// Which periods timers have. Relaxed: written while the gate is closed and no handler inside, and published by its
+    /// opening.
+    era: AtomicU32,
     /// 1 while a fault of the handler's own reads is contained. Relaxed: nothing is published through it.
     contained: AtomicU32,
 }
@@ -88,6 +92,7 @@ impl Shared {
             gate: Gate::new(),
             visits: Visits::new(),
             source: AtomicU32::new(Source::None as u32),
+            era: AtomicU32::new(0),
             contained: AtomicU32::new(0),
         }
     }
@@ -114,6 +119,17 @@ impl Shared {
     }
 
     /// Says whether it is.
+    pub fn set_era(&self, era: Era) {
+        self.era.store(u32::from(era.0), Ordering::Relaxed);
+    }
+
+    /// Which periods timers have: a signal of others is of no account any more.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        Era(self.era.load(Ordering::Relaxed) as u8)
+    }
+
+    /// Whether a fault of the handler's own reads is contained.
     pub fn set_contained(&self, is_contained: bool) {
         self.contained
             .store(u32::from(is_contained), Ordering::Relaxed);

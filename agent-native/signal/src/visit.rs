@@ -63,6 +63,11 @@ impl Visits {
         self.all.store(u32::from(all), Ordering::Relaxed);
     }
 
+    /// Says anew whether threads in no context are sampled as well. While nobody is visited.
+    pub fn set_all(&self, all: bool) {
+        self.all.store(u32::from(all), Ordering::Relaxed);
+    }
+
     /// Whether threads in no context are sampled as well.
     #[must_use]
     pub fn are_of_all(&self) -> bool {

@@ -68,11 +68,7 @@ impl Delivery {
             backoff: backoff::Bounds::DEFAULT,
             every: options.every,
         };
-        let say = Say::new(|level, line| match level {
-            Level::Warn => log::warn(line),
-            Level::Info => log::info(line),
-            Level::Debug => log::debug(line),
-        });
+        let say = say();
         let names: Vec<_> = destinations
             .iter()
             .map(|it| it.target.to_string())
@@ -116,6 +112,11 @@ impl Delivery {
         });
     }
 
+    /// What is sent from now on has these labels.
+    pub fn set_labels(&self, labels: Vec<(String, String)>) {
+        self.office.set_labels(labels);
+    }
+
     /// The JVM ends: what is here has [`office::FLUSH`] to arrive.
     pub fn finish(&self) {
         self.office.finish(office::FLUSH);
@@ -147,6 +148,15 @@ impl Delivery {
         let threads = self.threads.lock();
         threads.iter().filter_map(|it| cpu_time_ns(*it)).sum()
     }
+}
+
+/// Lines of `vtprof-deliver` as lines of the agent.
+pub fn say() -> Say {
+    Say::new(|level, line| match level {
+        Level::Warn => log::warn(line),
+        Level::Info => log::info(line),
+        Level::Debug => log::debug(line),
+    })
 }
 
 /// A variable; one of OpenTelemetry's as its own autoconfiguration finds it: the system property first. No other, since

@@ -117,6 +117,7 @@ impl Closing {
         } else {
             written.and(write_spans(ended, files))
         };
+        session.set_last_window(self.named_unix_ns, &written);
         self.tell(session, written);
         if let (Some(delivery), Some(profiles)) = (&session.delivery, sent) {
             delivery.hand_over(self.named_unix_ns, when.duration_ns, profiles);

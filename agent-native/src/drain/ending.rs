@@ -11,6 +11,9 @@ pub enum Order {
     Pause,
     /// Begin a window.
     Resume,
+    /// Close the window and begin the next. Of a session that runs: where an order to resume was not taken up yet, this
+    /// does it.
+    Dump,
 }
 
 /// Which order it was.

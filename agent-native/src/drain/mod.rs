@@ -140,7 +140,11 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
             Next::Obey(order, ticket) => {
                 jni.with_frame(|| match order {
                     Order::Pause if !paused => closing.pause(session, recorder, jni),
-                    Order::Resume if paused => closing.resume(session, recorder),
+                    Order::Resume | Order::Dump if paused => {
+                        closing.resume(session, recorder);
+                        recorder.visited(|kind| session.period_of(kind) > 0);
+                    }
+                    Order::Dump => closing.close(session, recorder, jni),
                     Order::Pause | Order::Resume => {}
                 });
                 paused = order == Order::Pause;
@@ -183,7 +187,7 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
             let used = thread_cpu_ns().saturating_sub(used_before);
             next_scan = now + until_next_scan(Duration::from_nanos(used));
         }
-        if closing.is_due(session.options.every) {
+        if closing.is_due(session.rates.plan().every) {
             if paused {
                 closing.pass(recorder);
             } else {

@@ -108,6 +108,13 @@ impl Recorder {
         self
     }
 
+    /// The kinds of visits that are on from now on. Between two windows.
+    pub fn visited(&mut self, is_on: impl Fn(Kind) -> bool) {
+        if let Some(visits) = &mut self.visits {
+            visits.set_kinds(is_on);
+        }
+    }
+
     /// Empties the ring, and the queues of samples of events.
     pub fn drain(&mut self, source: &(impl MethodSource + Objects)) {
         let resting = self.registry.begin_drain();

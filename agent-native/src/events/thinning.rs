@@ -19,7 +19,8 @@ const MOST: u32 = 20;
 /// See the module.
 #[derive(Debug)]
 pub struct Thinning {
-    least_ns: u64,
+    /// 0 while nothing is sampled. Relaxed: written while no samples are taken.
+    least_ns: AtomicU64,
     /// A [`State`], packed. Relaxed: nothing else is published by it.
     state: AtomicU64,
 }
@@ -38,20 +39,31 @@ impl Thinning {
     #[must_use]
     pub const fn new(least_ns: u64) -> Self {
         Self {
-            least_ns,
+            least_ns: AtomicU64::new(least_ns),
             state: AtomicU64::new(0),
         }
+    }
+
+    /// Another period while there are few samples, ns; 0 for none at all. While no samples are taken.
+    pub fn set_least_ns(&self, least_ns: u64) {
+        self.least_ns.store(least_ns, Ordering::Relaxed);
+        self.state.store(0, Ordering::Relaxed);
+    }
+
+    /// The period while there are few samples, ns.
+    pub fn least_ns(&self) -> u64 {
+        self.least_ns.load(Ordering::Relaxed)
     }
 
     /// The period now, ns.
     pub fn period_ns(&self, now_ns: u64) -> u64 {
         let state = State::unpacked(self.state.load(Ordering::Relaxed));
-        self.least_ns << state.at(slot(now_ns)).doublings
+        self.least_ns() << state.at(slot(now_ns)).doublings
     }
 
     /// Whether that period is longer than it would be with few samples.
     pub fn is_thinned(&self, period_ns: u64) -> bool {
-        period_ns > self.least_ns
+        period_ns > self.least_ns()
     }
 
     /// A sample is taken.

@@ -26,7 +26,6 @@ pub struct Figure {
 
 /// All of them, in a fixed order.
 #[must_use]
-#[allow(dead_code)] // status and metrics come next
 pub fn all(session: &Session) -> Vec<Figure> {
     let counters = session.shared.counters;
     Counter::ALL

@@ -45,8 +45,9 @@ thread_local! {
 /// See the module.
 #[derive(Debug)]
 pub struct Allocations {
-    /// Bytes between two samples, on average; `None` where they are off.
-    interval: Option<u32>,
+    /// Bytes between two samples, on average; 0 where they are off. Release in `set_interval`, between the end of a run and the beginning of
+    /// the next, with Acquire before the run is looked at: who sees the new one does not see the old run.
+    interval: AtomicU32,
     /// Whether the objects are followed, for [`Kind::Live`].
     follows: bool,
     /// The run that goes on. Relaxed: a thread that learns late of it leaves out a sample, or takes one more, which
@@ -70,16 +71,33 @@ impl Allocations {
     /// Nothing is sampled yet.
     pub fn new(interval: Option<u32>, follows: bool) -> Self {
         Self {
-            interval,
+            interval: AtomicU32::new(interval.unwrap_or(0)),
             follows,
             run: AtomicU32::new(Run::NONE.0),
             begun: AtomicU32::new(0),
         }
     }
 
+    /// Another interval, or none. While there is no run: the first sample of each thread in the next is left out, as its
+    /// point may have been drawn from the interval before.
+    pub fn set_interval(&self, jvmti: Jvmti, interval: Option<u32>) {
+        self.interval
+            .store(interval.unwrap_or(0), Ordering::Release);
+        if let Some(interval) = interval
+            && let Err(error) = jvmti.set_heap_sampling_interval(interval)
+        {
+            log::warn(&format!("allocations are not sampled: {error}"));
+            self.interval.store(0, Ordering::Release);
+        }
+    }
+
+    fn interval(&self) -> Option<u32> {
+        Some(self.interval.load(Ordering::Acquire)).filter(|interval| *interval > 0)
+    }
+
     /// Samples from now on, if that was asked for.
     pub fn begin(&self, jvmti: Jvmti) {
-        let Some(interval) = self.interval else {
+        let Some(interval) = self.interval() else {
             return;
         };
         // 2³² starts are not lived to see.
@@ -95,7 +113,8 @@ impl Allocations {
 
     /// Samples no more. Callbacks that have begun may still hand on what they have.
     pub fn end(&self, jvmti: Jvmti) {
-        if self.interval.is_none() || self.run.swap(Run::NONE.0, Ordering::Relaxed) == Run::NONE.0 {
+        if self.interval().is_none() || self.run.swap(Run::NONE.0, Ordering::Relaxed) == Run::NONE.0
+        {
             return;
         }
         if let Err(error) = jvmti.notify(Event::SampledObjectAlloc, false) {
@@ -106,7 +125,7 @@ impl Allocations {
 
     /// The calling OS thread has just begun: its first point is drawn for this run.
     pub fn begin_thread(&self) {
-        if self.interval.is_some() {
+        if self.interval().is_some() {
             KNOWN.set(self.run());
         }
     }
@@ -145,10 +164,13 @@ struct Allocated {
 }
 
 fn sample(session: &Session, jni: Jni, thread: jobject, allocated: Allocated) {
-    let run = session.allocations.run();
-    let Some(interval) = session.allocations.interval.filter(|_| run != Run::NONE) else {
+    let Some(interval) = session.allocations.interval() else {
         return;
     };
+    let run = session.allocations.run();
+    if run == Run::NONE {
+        return;
+    }
     let counters = session.shared.counters;
     if KNOWN.replace(run) != run {
         counters.add(Counter::AllocFirst, 1);

@@ -36,7 +36,8 @@ thread_local! {
 /// See the module.
 #[derive(Debug)]
 pub struct Blocking {
-    period_ns: u64,
+    /// 0 while it is off. Relaxed: written while no samples are taken.
+    period_ns: AtomicU64,
     /// `None` where no thread leaves a carrier.
     pub delays: Option<Delays>,
     /// When sampling began last, ns: what was waited before is of no window. Relaxed: a time alone, written before
@@ -48,10 +49,16 @@ impl Blocking {
     /// With that period, ns; `switches` where virtual threads leave their carriers here.
     pub fn new(period_ns: u64, switches: bool) -> Self {
         Self {
-            period_ns,
+            period_ns: AtomicU64::new(period_ns),
             delays: switches.then(Delays::new),
             begun_ns: AtomicU64::new(0),
         }
+    }
+
+    /// Another period, ns; 0 for off. While no samples are taken. Who is away is noted all the same, or a running time
+    /// would be a wait once it is on again.
+    pub fn set_period(&self, period_ns: u64) {
+        self.period_ns.store(period_ns, Ordering::Relaxed);
     }
 
     /// Waits count from now on.
@@ -65,6 +72,7 @@ impl Blocking {
         if let Some(left_ns) = session.shared.contexts.leave(thread, now_ns)
             && let Some(delays) = &self.delays
             && session.shared.gate.mode() == Mode::Armed
+            && self.period_ns.load(Ordering::Relaxed) > 0
         {
             delays.unmount(session, jni, leaving, thread, left_ns);
         }
@@ -119,7 +127,10 @@ impl Blocking {
     /// What the sample of a wait stands for, as far as it was sampled; `None` if there is to be none.
     fn weight(&self, left_ns: u64, until_ns: u64) -> Option<Weight> {
         let since_ns = left_ns.max(self.begun_ns.load(Ordering::Relaxed));
-        chance::weight(until_ns.saturating_sub(since_ns), self.period_ns, draw)
+        let period_ns = self.period_ns.load(Ordering::Relaxed);
+        (period_ns > 0)
+            .then(|| chance::weight(until_ns.saturating_sub(since_ns), period_ns, draw))
+            .flatten()
     }
 }
 

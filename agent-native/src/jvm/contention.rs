@@ -254,6 +254,16 @@ impl Contention {
         }
     }
 
+    /// Another period, ns; 0 for off. While no samples are taken.
+    pub fn set_period(&self, period_ns: u64) {
+        self.thinning.set_least_ns(period_ns);
+    }
+
+    /// Whether waits are sampled, or would be if sampling were not stopped.
+    pub fn is_on(&self) -> bool {
+        self.thinning.least_ns() > 0
+    }
+
     /// Waits count from now on.
     pub fn begin(&self, session: &Session) {
         self.begun_ns.store(now_ns(), Ordering::Relaxed);
@@ -263,7 +273,9 @@ impl Contention {
                 wait.lock.release(jni);
             }
         }
-        if let Err(error) = monitors::notify(session.jvmti, true) {
+        if self.is_on()
+            && let Err(error) = monitors::notify(session.jvmti, true)
+        {
             log::warn(&format!("waits for monitors are not sampled: {error}"));
         }
     }
@@ -313,7 +325,7 @@ impl Contention {
         parking: jobject,
         thread: JavaThreadId,
     ) -> bool {
-        let Some(synchronizers) = &self.synchronizers else {
+        let Some(synchronizers) = self.synchronizers.as_ref().filter(|_| self.is_on()) else {
             return false;
         };
         // SAFETY: as the caller promises.
@@ -349,7 +361,7 @@ impl Contention {
     }
 
     fn sample(&self, session: &Session, jni: Jni, waiter: jobject, ended: &Ended) {
-        if session.shared.gate.mode() != Mode::Armed {
+        if session.shared.gate.mode() != Mode::Armed || !self.is_on() {
             return;
         }
         let begun_ns = self.begun_ns.load(Ordering::Relaxed);
@@ -438,7 +450,7 @@ pub(super) fn listening(
 /// The calling thread is about to wait for a monitor.
 pub fn enter(env: *mut JNIEnv, thread: jobject, object: jobject) {
     listening(env, |session, contention, jni| {
-        if session.shared.gate.mode() == Mode::Armed {
+        if session.shared.gate.mode() == Mode::Armed && contention.is_on() {
             let id = session.layout.thread_id(jni, thread);
             note(session, jni, &contention.monitors, id, object, now_ns());
         }
@@ -461,8 +473,8 @@ pub fn entered(env: *mut JNIEnv, thread: jobject, object: jobject) {
         }
         match wait {
             Some(wait) => contention.conclude(session, jni, thread, Ended { wait, at_ns }),
-            // Stopped, beginnings are not noted.
-            None if session.shared.gate.mode() != Mode::Armed => {}
+            // Stopped or off, beginnings are not noted.
+            None if session.shared.gate.mode() != Mode::Armed || !contention.is_on() => {}
             None => session.shared.counters.add(Counter::LockNoBeginning, 1),
         }
     });

@@ -199,6 +199,22 @@ impl Jni {
         self.checked(value, what)
     }
 
+    /// Calls a static method that returns a boolean.
+    ///
+    /// # Safety
+    /// `arguments` are as many and of the kinds that `method` of `class` takes.
+    pub unsafe fn call_static_boolean_with(
+        self,
+        class: jclass,
+        method: jmethodID,
+        arguments: &[jvalue],
+        what: &str,
+    ) -> Result<bool> {
+        let arguments = arguments.as_ptr();
+        let value = call!(self, CallStaticBooleanMethodA, class, method, arguments);
+        self.checked(value, what)
+    }
+
     /// A new Java string, as a local reference.
     pub fn new_string(self, text: &str) -> Result<jstring> {
         // UTF-16, since NewStringUTF takes the JVM's modified UTF-8.

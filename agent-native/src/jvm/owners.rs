@@ -114,7 +114,7 @@ impl Owners {
             std::thread::sleep(self.nap());
             let now = now_ns();
             looks = looks.wrapping_add(1);
-            if self.session.shared.gate.mode() != Mode::Armed {
+            if self.session.shared.gate.mode() != Mode::Armed || !contention.is_on() {
                 (parks_ns, monitors_ns) = (now, now);
                 continue;
             }

@@ -5,6 +5,7 @@
 //! never holds anything that belongs to a carrier.
 
 use std::ffi::c_void;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject, jstring, jvalue};
@@ -17,6 +18,7 @@ use vtprof_signal::tag::{JavaThreadId, Tag};
 
 use super::identity;
 use super::jni::{self, Jni};
+use crate::control::request;
 use crate::log;
 use crate::session;
 use crate::spans::event::SpanEvent;
@@ -37,6 +39,15 @@ struct Weak(jobject);
 
 // SAFETY: a weak global reference belongs to no thread.
 unsafe impl Send for Weak {}
+
+impl Shims {
+    /// Those that are there, as local references. Java may run with them: the lock is given back.
+    fn classes(&self, jni: Jni) -> Vec<jclass> {
+        let known = self.0.lock();
+        let alive = known.iter().filter_map(|weak| jni.local_ref(weak.0));
+        alive.collect()
+    }
+}
 
 /// Gives the class its native methods.
 pub fn register(jni: Jni, class: jclass, shims: &Shims) -> jni::Result<()> {
@@ -61,6 +72,14 @@ pub fn register(jni: Jni, class: jclass, shims: &Shims) -> jni::Result<()> {
         // The last: the class links only when all others are there.
         (c"link", c"(Ljava/lang/String;)I", link as *const c_void),
     ];
+    let control = (
+        c"control",
+        c"(Ljava/lang/String;)Ljava/lang/String;",
+        control as *const c_void,
+    );
+    // SAFETY: each function has the C signature of its method, as the descriptors say. A shim of before has no such method
+    // and says itself that it is of another version, so it is to be linked all the same.
+    let _older = unsafe { jni.register_natives(class, &[control]) };
     // SAFETY: each function below has the C signature of its method, as the descriptors above say.
     unsafe { jni.register_natives(class, &natives) }?;
     let mut known = shims.0.lock();
@@ -85,17 +104,28 @@ pub fn relink(jni: Jni, class: jclass) -> jni::Result<()> {
     unsafe { jni.call_static_void(class, method, "Native.relink") }
 }
 
+/// Has the shim make its MXBean, where the platform's MBean server is there or `forced`: whether there is nothing to be
+/// done any more. On an attached thread of the agent's own.
+pub fn manage(jni: Jni, shims: &Shims, forced: bool) -> bool {
+    jni.with_frame(|| {
+        let classes = shims.classes(jni);
+        classes.into_iter().any(|class| {
+            let Ok(method) = jni.static_method(class, "manage", "(Z)Z") else {
+                return false;
+            };
+            let arguments = [jvalue { z: forced }];
+            // SAFETY: the method takes a boolean and returns one.
+            let done =
+                unsafe { jni.call_static_boolean_with(class, method, &arguments, "Native.manage") };
+            done.unwrap_or(false)
+        })
+    })
+}
+
 /// Name of an open local root, as it is now; asked of the shim on an attached thread of the agent's own.
 pub fn current_name(jni: Jni, shims: &Shims, root: u64) -> Option<String> {
     jni.with_frame(|| {
-        // Java runs below, so not under the lock.
-        let classes: Vec<_> = {
-            let known = shims.0.lock();
-            known
-                .iter()
-                .filter_map(|weak| jni.local_ref(weak.0))
-                .collect()
-        };
+        let classes = shims.classes(jni);
         classes.into_iter().find_map(|class| {
             let method = jni
                 .static_method(class, "currentName", "(J)Ljava/lang/String;")
@@ -126,6 +156,20 @@ extern "system" fn link(env: *mut JNIEnv, _class: jclass, version: jstring) -> j
         log::debug(&format!("shim {VERSION} linked"));
     }
     0
+}
+
+/// A request of one line, from Java: the answer is that of `vtprof ctl`.
+extern "system" fn control(env: *mut JNIEnv, _class: jclass, line: jstring) -> jstring {
+    // SAFETY: the JVM passes the calling thread's environment.
+    let jni = unsafe { Jni::new(env) };
+    // SAFETY: the JVM passes null or a string.
+    let line = unsafe { jni.string(line, request::LONGEST) }.unwrap_or_default();
+    let answer = std::panic::catch_unwind(AssertUnwindSafe(|| match session::get() {
+        Some(session) => request::answer(session, &line, "VtProf (Java)"),
+        None => request::failure("vtprof does not profile this JVM"),
+    }));
+    let answer = answer.unwrap_or_else(|_| request::failure("the agent failed"));
+    jni.new_string(&answer).unwrap_or(std::ptr::null_mut())
 }
 
 extern "system" fn agent_version(env: *mut JNIEnv, _class: jclass) -> jstring {

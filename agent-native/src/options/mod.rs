@@ -57,6 +57,17 @@ pub enum WallScope {
     All,
 }
 
+/// When there is an MXBean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Jmx {
+    /// Once the platform's MBean server is there.
+    Auto,
+    /// In any case: the server is made where it is not there.
+    On,
+    /// Never.
+    Off,
+}
+
 /// What stays in the output directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keep {
@@ -135,6 +146,12 @@ pub struct Options {
     pub whole_stacks: bool,
     /// Whether `vtprof-otel.jar` is handed to the OTel javaagent.
     pub shim: bool,
+    /// Whether `vtprof ctl` finds a socket.
+    pub ctl: bool,
+    /// When there is an MXBean.
+    pub jmx: Jmx,
+    /// The agent's own CPU time at the most, as a share of the process' (0.01 is 1 %), or `None` for as much as it takes.
+    pub max_overhead: Option<f64>,
 }
 
 impl Default for Options {
@@ -165,6 +182,9 @@ impl Default for Options {
             stress: None,
             whole_stacks: true,
             shim: true,
+            ctl: true,
+            jmx: Jmx::Auto,
+            max_overhead: Some(0.01),
         }
     }
 }
@@ -178,13 +198,16 @@ const KEYS: &[&str] = &[
     "contexts",
     "control",
     "cpu",
+    "ctl",
     "engine",
     "every",
     "flush",
+    "jmx",
     "keep",
     "live",
     "lock",
     "log",
+    "max_overhead",
     "out",
     "service",
     "shim",
@@ -302,6 +325,13 @@ impl Options {
                     reason,
                 });
             }
+            "ctl" => value::word(text, &[("on", true), ("off", false)]).map(|v| self.ctl = v),
+            "jmx" => value::word(
+                text,
+                &[("auto", Jmx::Auto), ("on", Jmx::On), ("off", Jmx::Off)],
+            )
+            .map(|v| self.jmx = v),
+            "max_overhead" => value::share(text).map(|v| self.max_overhead = v),
             "control" => return Err(control::misplaced(text, origin)),
             _ => {
                 return Err(OptionError::UnknownKey {
@@ -418,6 +448,10 @@ mod tests {
             Some(Duration::from_micros(250))
         );
         assert!(!applied("shim", "off").unwrap().shim);
+        assert!(Options::default().ctl && !applied("ctl", "off").unwrap().ctl);
+        assert_eq!(applied("jmx", "on").unwrap().jmx, Jmx::On);
+        let overhead = |text| applied("max_overhead", text).unwrap().max_overhead;
+        assert_eq!((overhead("0.5%"), overhead("off")), (Some(0.005), None));
     }
 
     #[test]

@@ -181,6 +181,20 @@ pub fn objects(text: &str) -> Result<Option<u32>> {
         .ok_or_else(|| "a number of objects from 1 to 1m, such as 16k, or off".to_owned())
 }
 
+/// `1%` or `off`, as a share: 0.01.
+pub fn share(text: &str) -> Result<Option<f64>> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|number| number.parse().ok());
+    percent
+        .filter(|percent| (0.1..=100.0).contains(percent))
+        .map(|percent: f64| Some(percent / 100.0))
+        .ok_or_else(|| "a share from 0.1% to 100%, such as 1%, or off".to_owned())
+}
+
 /// `512MiB`.
 pub fn bytes(text: &str) -> Option<u64> {
     let digits = text
@@ -381,6 +395,15 @@ mod tests {
             "0", "0k", "2m", "1025k", "1048577", "4096m", "on", "", "k", "-1", "16kib", "1.5k",
         ] {
             assert!(objects(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn shares_are_percents_above_nothing() {
+        assert_eq!(share("1%"), Ok(Some(0.01)));
+        assert_eq!(share("off"), Ok(None));
+        for bad in ["0%", "101%", "1", "%", "-1%", "nan%", "inf%", ""] {
+            assert!(share(bad).is_err(), "{bad}");
         }
     }
 

@@ -53,15 +53,8 @@ impl Session {
             log::answer("is stopped already");
             return Ok(());
         }
-        self.end_events();
-        self.end_visits();
-        self.registry.pause();
-        // Signals may be on their way still: the window that is written must not have one without what became of it.
-        self.shared.gate.disarm();
-        self.shared.gate.close();
-        self.await_handlers();
         let flush = self.options.flush;
-        if !self.ending.ask(Order::Pause, flush) {
+        if !self.halt(flush) {
             return Err(SwitchError::SlowToStop(flush));
         }
         log::answer(&format!(
@@ -91,27 +84,50 @@ impl Session {
             self.ending.tell(Order::Pause);
             return Err(SwitchError::SlowToStart(flush));
         }
+        self.go_on();
+        *phase = Phase::Running;
+        self.recheck()?;
+        log::answer("started again");
+        Ok(())
+    }
+
+    /// Nothing is sampled any more, and the drain is asked to close the window; whether it has within `patience`. Under
+    /// the lock of the phase.
+    pub(super) fn halt(&self, patience: Duration) -> bool {
+        self.end_events();
+        self.end_visits();
+        self.registry.pause();
+        // Signals may be on their way still: the window that is written must not have one without what became of it.
+        self.shared.gate.disarm();
+        self.shared.gate.close();
+        self.await_handlers();
+        self.ending.ask(Order::Pause, patience)
+    }
+
+    /// Samples are taken again; their window was begun before. Under the lock of the phase.
+    pub(super) fn go_on(&self) {
         if self.wall.is_some() {
             visits::forget(self.shared, self.registry.places());
         }
         self.shared.gate.open();
         self.registry.resume();
         self.arm();
-        *phase = Phase::Running;
-        // The session may have ended, or given up, in between; both disarm after they have said so.
-        if self.over.load(Ordering::SeqCst) || self.given_up.load(Ordering::SeqCst) {
+    }
+
+    /// The session may have ended, or given up, while it went on; both disarm after they have said so.
+    pub(super) fn recheck(&self) -> Result<(), SwitchError> {
+        let given_up = self.given_up.load(Ordering::SeqCst);
+        let over = self.over.load(Ordering::SeqCst);
+        if over || given_up {
             self.shared.gate.disarm();
             self.end_events();
             self.end_visits();
-            let given_up = self.given_up.load(Ordering::SeqCst);
-            return Err(if given_up {
-                SwitchError::GivenUp
-            } else {
-                SwitchError::Over
-            });
         }
-        log::answer("started again");
-        Ok(())
+        match (given_up, over) {
+            (true, _) => Err(SwitchError::GivenUp),
+            (false, true) => Err(SwitchError::Over),
+            (false, false) => Ok(()),
+        }
     }
 
     /// Sampling is off for the rest of this run: it has done harm.
@@ -130,16 +146,7 @@ impl Session {
 
     /// How things stand, as `key=value` in one line.
     pub fn status(&self) -> String {
-        let phase = *self.phase.lock();
-        let state = if self.over.load(Ordering::SeqCst) {
-            "over"
-        } else if self.given_up.load(Ordering::SeqCst) {
-            "given up"
-        } else if phase == Phase::Running {
-            "running"
-        } else {
-            "stopped"
-        };
+        let state = self.state().name();
         let (threads, timers) = self.registry.count();
         let counters = self.shared.counters;
         let figures: Vec<_> = [

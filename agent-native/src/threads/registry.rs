@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use vtprof_signal::block::Block;
 use vtprof_signal::blocks::{Blocks, CAPACITY, CHUNK};
-use vtprof_signal::cookie::{BlockIndex, Cookie, Generation};
+use vtprof_signal::cookie::{BlockIndex, Cookie, Era, Generation};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::tag::JavaThreadId;
 
@@ -87,8 +87,14 @@ struct State {
     ended: Option<HashSet<JavaThreadId>>,
     /// No thread is taken in any more.
     closed: bool,
-    /// Threads are taken in, but without a timer. For good where there is no period.
+    /// Threads are taken in, but without a timer. So it stays while there is no period.
     paused: bool,
+    /// Of CPU time; `None` while it is off.
+    period: Option<Duration>,
+    /// Which period that is.
+    era: Era,
+    /// How perf events are made; `None` where all threads have timers.
+    perf: Option<Perf>,
     excluded: HashSet<OsThreadId>,
     /// CPU time, ns, of threads that ended for Java while their OS thread lives on (the primordial one, or a
     /// native one that detached): it was sampled, so it is not lost when they are taken in again.
@@ -104,9 +110,6 @@ pub struct Registry {
     counters: &'static Counters,
     signal: i32,
     pace: Pace,
-    period: Option<Duration>,
-    /// How perf events are made; `None` where all threads have timers.
-    perf: Option<Perf>,
     state: Mutex<State>,
 }
 
@@ -129,8 +132,6 @@ impl Registry {
             counters,
             signal,
             pace,
-            period,
-            perf,
             state: Mutex::new(State {
                 entries: HashMap::new(),
                 labels: Vec::new(),
@@ -140,6 +141,9 @@ impl Registry {
                 ended: Some(HashSet::new()),
                 closed: false,
                 paused: period.is_none(),
+                period,
+                era: Era::default(),
+                perf,
                 excluded: HashSet::new(),
                 accounted: HashMap::new(),
                 random: vtprof_signal::clock::now_ns() | 1,

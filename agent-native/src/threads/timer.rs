@@ -7,7 +7,7 @@
 use std::io;
 use std::time::Duration;
 
-use vtprof_signal::cookie::Cookie;
+use vtprof_signal::cookie::{Cookie, Era};
 
 /// A kernel thread id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -75,7 +75,7 @@ pub struct Timer {
 unsafe impl Send for Timer {}
 
 impl Timer {
-    /// Signals `thread` with `signal` and `cookie` each `period` at that `pace`, first after `phase`.
+    /// Signals `thread` with `signal` and `cookie` (and which periods those are) each `period` at that `pace`, first after `phase`.
     ///
     /// # Errors
     /// What the kernel says: EINVAL when the thread is gone, EAGAIN at the limit of pending signals.
@@ -83,7 +83,7 @@ impl Timer {
         thread: OsThreadId,
         pace: Pace,
         signal: i32,
-        cookie: Cookie,
+        (cookie, era): (Cookie, Era),
         period: Duration,
         phase: Duration,
     ) -> io::Result<Self> {
@@ -91,7 +91,7 @@ impl Timer {
         let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = signal;
-        event.sigev_value.sival_ptr = cookie.to_bits() as *mut libc::c_void;
+        event.sigev_value.sival_ptr = cookie.to_bits_in(era) as *mut libc::c_void;
         event.sigev_notify_thread_id = thread.0.cast_signed();
         let mut id: libc::timer_t = std::ptr::null_mut();
         let clock = match pace {
@@ -170,7 +170,15 @@ mod tests {
             generation: Generation(0),
         };
         let hour = Duration::from_secs(3600);
-        let timer = Timer::start(id, Pace::Cpu, libc::SIGRTMIN(), cookie, hour, hour).unwrap();
+        let timer = Timer::start(
+            id,
+            Pace::Cpu,
+            libc::SIGRTMIN(),
+            (cookie, Era(0)),
+            hour,
+            hour,
+        )
+        .unwrap();
         assert!(timer.thread_is_alive());
         assert!(cpu_time_ns(id).is_some());
         to_thread.send(()).unwrap();
@@ -191,7 +199,7 @@ mod tests {
                 OsThreadId(4_000_000),
                 Pace::Cpu,
                 libc::SIGRTMIN(),
-                cookie,
+                (cookie, Era(0)),
                 second,
                 second
             )

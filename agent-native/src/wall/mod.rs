@@ -15,7 +15,7 @@ pub mod repeats;
 pub mod visits;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -47,11 +47,14 @@ enum Phase {
 
 /// See the module.
 pub struct Wall {
-    period: Duration,
+    /// ns; 0 while nobody wants it. Relaxed, as the two below: written while the engine waits, and published by the lock
+    /// of its phase.
+    period_ns: AtomicU64,
     /// Whether threads in no context are visited as well.
-    pub of_all: bool,
+    of_all: AtomicBool,
     /// Whether threads that run count, too: not where it is about blocked time alone.
-    pub of_running: bool,
+    of_running: AtomicBool,
+    scope: WallScope,
     /// Held during a tick.
     phase: Mutex<Phase>,
     changed: Condvar,
@@ -65,16 +68,44 @@ impl Wall {
     /// The engine, where somebody wants it.
     pub fn new(options: &Options) -> Option<Self> {
         let is_wanted = options.wall.is_some() || options.period(Kind::Blocked).is_some();
-        is_wanted.then(|| Self {
-            period: options.wall.unwrap_or(PERIOD),
-            of_all: options.wall.is_some() && options.wall_scope == WallScope::All,
-            of_running: options.wall.is_some(),
+        let wall = is_wanted.then(|| Self {
+            period_ns: AtomicU64::new(0),
+            of_all: AtomicBool::new(false),
+            of_running: AtomicBool::new(false),
+            scope: options.wall_scope,
             phase: Mutex::new(Phase::Waiting),
             changed: Condvar::new(),
             repeats: Repeats::new(),
             entered: EnteredStacks::new(),
             os_thread: AtomicU32::new(0),
-        })
+        });
+        wall.inspect(|wall| wall.set(options.wall, options.blocked.is_some()))
+    }
+
+    /// Another period of [`Kind::Wall`], or none, and whether blocked time is on. While the engine waits.
+    pub fn set(&self, wall: Option<Duration>, is_blocked: bool) {
+        let period = wall.or(is_blocked.then_some(PERIOD));
+        let period_ns = period.map_or(0, |period| {
+            u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)
+        });
+        self.period_ns.store(period_ns, Ordering::Relaxed);
+        let of_all = wall.is_some() && self.scope == WallScope::All;
+        self.of_all.store(of_all, Ordering::Relaxed);
+        self.of_running.store(wall.is_some(), Ordering::Relaxed);
+    }
+
+    /// Whether threads in no context are visited as well.
+    pub fn of_all(&self) -> bool {
+        self.of_all.load(Ordering::Relaxed)
+    }
+
+    /// Whether threads that run count, too.
+    pub fn of_running(&self) -> bool {
+        self.of_running.load(Ordering::Relaxed)
+    }
+
+    fn period(&self) -> Duration {
+        Duration::from_nanos(self.period_ns.load(Ordering::Relaxed))
     }
 
     /// Starts its thread, which waits; `None` when it could not be started.
@@ -97,8 +128,7 @@ impl Wall {
     }
 
     fn run(&self, shared: &'static Shared, registry: &Registry) {
-        let budget = Budget::of(self.period);
-        let mut visits = Visits::new(self, shared, registry, budget);
+        let mut visits = Visits::new(self, shared, registry, Budget::of(self.period()));
         let mut chance = Chance::new(now_ns());
         let mut next = Instant::now();
         let mut phase = self.phase.lock();
@@ -111,7 +141,7 @@ impl Wall {
                 }
                 // Not when it wakes up: it may have slept all the while since the last tick.
                 Phase::Beginning => {
-                    visits.restart();
+                    visits.restart(Budget::of(self.period()));
                     next = Instant::now();
                     *phase = Phase::Ticking;
                 }
@@ -120,7 +150,7 @@ impl Wall {
             let ticks = visits.tick();
             // From half to one and a half of them, each drawn for itself: even ones would keep step with what the
             // application does by the clock. What was missed is not made up for: the next stands for it.
-            let gap = chance.around(self.period * ticks);
+            let gap = chance.around(self.period() * ticks);
             next = (next + gap).max(Instant::now());
             self.changed.wait_until(&mut phase, next);
         }
@@ -129,7 +159,7 @@ impl Wall {
     /// Visits from now on: what passed before is of no account.
     pub fn begin(&self) {
         let mut phase = self.phase.lock();
-        if *phase == Phase::Waiting {
+        if *phase == Phase::Waiting && !self.period().is_zero() {
             *phase = Phase::Beginning;
             self.changed.notify_all();
         }

@@ -189,7 +189,8 @@ impl<'a> Visits<'a> {
     }
 
     /// What passed before and what was seen is of no account.
-    pub fn restart(&mut self) {
+    pub fn restart(&mut self, budget: Budget) {
+        self.budget = budget;
         self.seen.clear();
         self.next = 0;
         self.round_ns = (now_ns(), 0);
@@ -278,7 +279,7 @@ impl<'a> Visits<'a> {
         // Before the clock: where that stands still, the tag is of a thread that stood, too, and so is the time.
         let at_ns = now_ns();
         let tag = self.tag_of(block);
-        if !self.wall.of_all && tag == Lookup::Empty {
+        if !self.wall.of_all() && tag == Lookup::Empty {
             return Seen::NOTHING;
         }
         let Some(cpu_ns) = cpu_time_ns(seen.os_thread) else {
@@ -310,7 +311,7 @@ impl<'a> Visits<'a> {
         }
         // The clock of a thread that runs goes on between two looks.
         let is_off_cpu = !self.clock_is_fine || cpu_time_ns(seen.os_thread) == Some(cpu_ns);
-        if !self.wall.of_running && !is_off_cpu {
+        if !self.wall.of_running() && !is_off_cpu {
             return Seen::NOTHING;
         }
         self.left.signals = self.left.signals.saturating_sub(1);
@@ -356,7 +357,7 @@ impl<'a> Visits<'a> {
     fn stands(&mut self, block: &Block, imprint: Imprint, seen: &Seen) -> Option<Tag> {
         let tag = match self.tag_of(block) {
             Lookup::Tag(tag) => tag,
-            Lookup::Empty if self.wall.of_all => Tag::EMPTY,
+            Lookup::Empty if self.wall.of_all() => Tag::EMPTY,
             Lookup::Empty | Lookup::Busy => return None,
         };
         let length = usize::try_from(imprint.length.min(LARGEST)).ok()?;

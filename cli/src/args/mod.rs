@@ -3,6 +3,7 @@
 mod attach;
 mod check;
 mod convert;
+mod ctl;
 mod diff;
 mod flame;
 mod input;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand};
 pub use attach::{AgentArgs, AttachArgs, Control, Length};
 pub use check::CheckArgs;
 pub use convert::ConvertArgs;
+pub use ctl::{CtlArgs, CtlRequest};
 pub use diff::{DiffArgs, DiffOrder};
 pub use flame::{FlameArgs, FlameFormat};
 pub use input::{AnswerArgs, FilesArgs, InputArgs, kinds};
@@ -103,6 +105,11 @@ pub enum Command {
     /// Tags need vtprof-otel.jar in the JVM from its start; spans older than the agent stay untagged. With --for the agent
     /// stops after that time, and on Ctrl-C: its last files are written, and no timer is left.
     Attach(AttachArgs),
+    /// Ask the vtprof in a JVM how things stand, switch it, change its rates while it runs
+    ///
+    /// Over a socket of the agent's that its own user and root can use, in containers as well. A kind can be set that was on
+    /// when the agent was loaded; each change ends a window, so that a file has one period. Answers when it is done.
+    Ctl(CtlArgs),
     /// Start a JVM with the agent in it
     ///
     /// This program becomes that JVM: signals, output and exit status are its own. A command other than java, such as a

@@ -4,7 +4,7 @@
 
 pub mod library;
 pub mod options;
-mod process;
+pub mod process;
 mod recording;
 mod requests;
 mod words;

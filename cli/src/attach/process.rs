@@ -124,6 +124,15 @@ impl Process {
         self.folder().join("root").join(inner)
     }
 
+    /// A path of the process' as this program sees it: the same, where both see the same files.
+    pub fn seen_if_other(&self, path: &Path) -> PathBuf {
+        if self.has_another_root() {
+            self.seen(path)
+        } else {
+            path.to_owned()
+        }
+    }
+
     /// Its working directory, as the process sees it.
     pub fn working_directory(&self) -> Result<PathBuf> {
         fs::read_link(self.folder().join("cwd"))

@@ -86,7 +86,7 @@ fn own_block(shared: &'static Shared) -> (&'static Block, Cookie) {
 
 fn signal(shared: &'static Shared, cookie: Cookie, overrun: i32) {
     // SAFETY: the walkers of these tests do not look at the context.
-    unsafe { on_timer(shared, cookie, overrun, core::ptr::null_mut()) };
+    unsafe { on_timer(shared, cookie, shared.era(), overrun, core::ptr::null_mut()) };
 }
 
 fn pop(shared: &Shared) -> Option<(Head, Vec<CallFrame>)> {
@@ -201,7 +201,7 @@ fn native_code_is_a_frame_above_the_stack_and_the_oldest_goes_where_that_is_one_
         for (pc, leaf, frames) in [(0x1800, None, walked), (0x5000, Some(native), with_leaf)] {
             context.uc_mcontext.gregs[libc::REG_RIP as usize] = pc;
             // SAFETY: the walkers do not look at the context; the rest of it is valid.
-            unsafe { on_timer(shared, cookie, 0, (&raw mut context).cast()) };
+            unsafe { on_timer(shared, cookie, shared.era(), 0, (&raw mut context).cast()) };
             let (head, seen) = pop(shared).unwrap();
             assert_eq!(seen.len(), frames);
             // The deep walker leaves in the buffer what was there.
@@ -242,6 +242,21 @@ fn a_signal_of_an_earlier_life_or_another_thread_is_stale() {
     signal(shared, now, 3);
     assert_eq!(shared.counters.get(Counter::SignalsStale), 5);
     assert!(pop(shared).is_none());
+}
+
+#[test]
+fn a_signal_of_periods_that_are_no_more_is_stale_and_what_it_stands_for_is_counted() {
+    let shared = shared(three_frames, 1024);
+    let (_block, cookie) = own_block(shared);
+    let before = (shared.counters.get(Counter::SignalsStale), expired(shared));
+    shared.set_era(Era(1));
+    // SAFETY: no context is looked at before a sample is taken.
+    unsafe { on_timer(shared, cookie, Era(0), 4, core::ptr::null_mut()) };
+    assert_eq!(shared.counters.get(Counter::SignalsStale), before.0 + 5);
+    assert_eq!(expired(shared), before.1 + 5);
+    assert!(pop(shared).is_none());
+    signal(shared, cookie, 4);
+    assert_eq!(pop(shared).map(|(head, _)| head.periods), Some(5));
 }
 
 #[test]
@@ -621,7 +636,7 @@ fn a_walk_is_not_begun_where_a_fault_would_end_the_process() {
     // SAFETY: writes to the set given.
     unsafe { libc::sigaddset(&raw mut context.uc_sigmask, libc::SIGBUS) };
     // SAFETY: the walker does not look at the context; the rest of it is valid.
-    unsafe { on_timer(shared, cookie, 0, (&raw mut context).cast()) };
+    unsafe { on_timer(shared, cookie, shared.era(), 0, (&raw mut context).cast()) };
     assert_eq!(pop(shared).unwrap().0.failure, Failure::FAULTS_BLOCKED);
     assert_eq!(shared.counters.get(Counter::WalkFaultsBlocked), 1);
 }

@@ -132,6 +132,12 @@ impl Books {
         }
     }
 
+    /// The kinds that are on.
+    pub fn set_kinds(&mut self, is_on: impl Fn(Kind) -> bool) {
+        self.wall = is_on(Kind::Wall);
+        self.blocked = is_on(Kind::Blocked);
+    }
+
     /// Lets go of stacks that no thread stands in any more.
     fn sweep(&mut self) {
         self.stacks.retain(|stack| Arc::strong_count(stack) > 1);

@@ -6,12 +6,12 @@ use std::time::Duration;
 use vtprof_signal::block::Block;
 use vtprof_signal::counters::Counter;
 
-use super::{Cookie, OsThreadId, Registry, State, random_phase};
+use super::{Cookie, Era, OsThreadId, Registry, State, random_phase};
 use crate::log;
 use crate::threads::perf::PerfError;
 use crate::threads::tasks::started;
 use crate::threads::ticker::Ticker;
-use crate::threads::timer::Timer;
+use crate::threads::timer::{Timer, cpu_time_ns};
 
 impl Registry {
     /// A perf event or a timer for a thread; where the kernel refuses one, that is counted, and said once.
@@ -22,8 +22,8 @@ impl Registry {
         block: &Block,
         cookie: Cookie,
     ) -> Option<Ticker> {
-        let period = self.period?;
-        if let Some(perf) = self.perf {
+        let period = state.period?;
+        if let Some(perf) = state.perf {
             let phase = random_phase(&mut state.random, period);
             match perf.start(thread, block, cookie, phase) {
                 Ok(event) => return Some(Ticker::Perf { _event: event }),
@@ -51,7 +51,14 @@ impl Registry {
         period: Duration,
     ) -> Option<Timer> {
         let phase = random_phase(&mut state.random, period);
-        let refused = match Timer::start(thread, self.pace, self.signal, cookie, period, phase) {
+        let refused = match Timer::start(
+            thread,
+            self.pace,
+            self.signal,
+            (cookie, state.era),
+            period,
+            phase,
+        ) {
             Ok(timer) => return Some(timer),
             Err(error) => error,
         };
@@ -84,12 +91,36 @@ impl Registry {
         }
     }
 
+    /// Another period, or none. While timers are stopped and no handler is inside: what a signal stands for follows
+    /// from the period there is. Handlers are to know the era that it returns before they come in again.
+    pub fn set_period(&self, period: Option<Duration>) -> Era {
+        let mut state = self.state.lock();
+        if state.period == period {
+            return state.era;
+        }
+        state.era = state.era.next();
+        state.period = period;
+        if let Some(period) = period
+            && let Some(perf) = &mut state.perf
+        {
+            perf.period = period;
+            perf.begin();
+        }
+        state.era
+    }
+
+    /// CPU time that the agent's own threads have used, ns: of those that are there still.
+    pub fn own_cpu_ns(&self) -> u64 {
+        let own: Vec<_> = self.state.lock().excluded.iter().copied().collect();
+        own.into_iter().filter_map(cpu_time_ns).sum()
+    }
+
     /// A timer for each thread again, where there are any.
     pub fn resume(&self) {
-        if self.period.is_none() {
+        let mut state = self.state.lock();
+        if state.period.is_none() {
             return;
         }
-        let mut state = self.state.lock();
         state.paused = false;
         let waiting: Vec<_> = state
             .entries

@@ -211,7 +211,7 @@ fn a_thread_that_waits_is_asked_until_it_is_known_to_stand_and_then_looked_at_fr
     let mut visits = Visits::new(engine, bench.shared, bench.registry, budget);
     let (sender, handle) = bench.thread(5, true, &OVER);
     let begun = now_ns();
-    visits.restart();
+    visits.restart(budget);
     let (heads, repeats) = repeated(&bench, &mut visits, engine, 50);
     let last = heads.last().unwrap();
     assert!(

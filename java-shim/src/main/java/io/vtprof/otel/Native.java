@@ -66,6 +66,23 @@ final class Native {
     /** The span was collected without having ended, or is not tracked: no sample may carry it any more. */
     static native void spanLost(long spanId);
 
+    /**
+     * A request of one line, as {@code vtprof ctl} sends it.
+     *
+     * @return {@code ok} and lines of {@code key=value}, or {@code error} and why, in one line
+     */
+    static native String control(String request);
+
+    /**
+     * Called by the agent now and then, from a thread of its own.
+     *
+     * @param forced whether the platform's MBean server is to be made where it is not there
+     * @return whether there is nothing to be done any more
+     */
+    static boolean manage(boolean forced) {
+        return linked && Management.register(forced);
+    }
+
     /** Called by an agent that was attached after this class was initialised. */
     static void relink() {
         synchronized (Native.class) {

@@ -3,7 +3,7 @@ package io.vtprof.otel;
 import io.opentelemetry.sdk.trace.SpanProcessor;
 
 /**
- * The shim by hand, for a service that builds its OpenTelemetry SDK itself:
+ * The agent, switched from Java; and the shim by hand, for a service that builds its OpenTelemetry SDK itself:
  *
  * <pre>{@code
  * VtProf.installContextStorage();                          // first thing in main
@@ -12,9 +12,48 @@ import io.opentelemetry.sdk.trace.SpanProcessor;
  *
  * <p>Under the OpenTelemetry javaagent or SDK autoconfiguration neither is needed. Without the vtprof agent in the JVM
  * both do nothing, and do it cheaply; an agent attached later is found. Thread safe.
+ *
+ * <p>{@link #start}, {@link #stop}, {@link #dump}, {@link #set} and {@link #status} need no OpenTelemetry on the class
+ * path. Without an agent they do nothing and {@link Answer#isOk} is false: an application with them in its code runs
+ * with and without vtprof, and none of them throws. They may wait until files are written, as long as the agent's option
+ * {@code flush=} says; a virtual thread keeps its carrier meanwhile.
  */
 public final class VtProf {
-    private static final SpanProcessor PROCESSOR = new TaggingSpanProcessor(SpanTable.SHARED);
+    /** By itself, so that the rest of the class needs no OpenTelemetry. */
+    private static final class Processor {
+        static final SpanProcessor SHARED = new TaggingSpanProcessor(SpanTable.SHARED);
+    }
+
+    /** Samples again, in a new window. Does nothing where the agent samples already. */
+    public static Answer start() {
+        return Answer.to("start");
+    }
+
+    /** Samples no more, and writes what was sampled. Does nothing where the agent has stopped already. */
+    public static Answer stop() {
+        return Answer.to("stop");
+    }
+
+    /**
+     * Writes what was sampled since the last window ended, and goes on. {@code files} in the answer is where: a path, with
+     * {@code *} for the kind of profile.
+     */
+    public static Answer dump() {
+        return Answer.to("dump");
+    }
+
+    /**
+     * Changes rates, such as {@code "cpu=50hz alloc=off every=10s"}: all of them or none. Of kinds that the agent was
+     * loaded with.
+     */
+    public static Answer set(String rates) {
+        return Answer.to("set " + rates);
+    }
+
+    /** How things stand, as {@code vtprof ctl PID status} says it: {@code state}, {@code period.cpu}, {@code out} and so on. */
+    public static Answer status() {
+        return Answer.to("status");
+    }
 
     /**
      * Has the threads' tags follow the current context. To be called before anything asks OpenTelemetry for a context
@@ -37,7 +76,7 @@ public final class VtProf {
      */
     public static SpanProcessor spanProcessor() {
         installContextStorage();
-        return PROCESSOR;
+        return Processor.SHARED;
     }
 
     private VtProf() {}

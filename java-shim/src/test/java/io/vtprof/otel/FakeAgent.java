@@ -53,6 +53,9 @@ public final class FakeAgent {
     private static final ConcurrentLinkedQueue<Ended> ENDED = new ConcurrentLinkedQueue<>();
     private static final ConcurrentLinkedQueue<Long> LOST = new ConcurrentLinkedQueue<>();
 
+    private static final ConcurrentLinkedQueue<String> REQUESTS = new ConcurrentLinkedQueue<>();
+
+    static volatile String controlAnswer = "ok\n";
     static volatile int linkAnswer = 0;
     static volatile boolean present = true;
     static volatile String shimVersion;
@@ -162,6 +165,16 @@ public final class FakeAgent {
 
     public static void spanLost(long spanId) {
         LOST.add(spanId);
+    }
+
+    public static String control(String request) {
+        REQUESTS.add(request);
+        return controlAnswer;
+    }
+
+    /** Requests by {@link VtProf}. */
+    static List<String> requests() {
+        return new ArrayList<>(REQUESTS);
     }
 
     static byte[] redirectNatives(InputStream original) throws IOException {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.trace.Span;
@@ -30,6 +31,11 @@ class NoAgentTest {
         span.end();
         Native.relink();
         assertFalse(Native.linked);
+        for (Answer answer : List.of(VtProf.start(), VtProf.stop(), VtProf.dump(), VtProf.status())) {
+            assertFalse(answer.isOk());
+            assertTrue(answer.error().contains("nothing was done"), answer::error);
+        }
+        assertFalse(Native.manage(true));
         assertEquals(0, SpanTable.SHARED.size());
         assertEquals(List.of(), log.above(Level.FINE));
         assertEquals(1, log.at(Level.FINE).size());

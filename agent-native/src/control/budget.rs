@@ -1,0 +1,231 @@
+//! Whether the agent takes more CPU time than it may, and what follows: half of all rates, or twice as much again.
+//!
+//! Its own is what its threads and its signal handler take. Held against the process', or half a core where that uses
+//! less: an agent that does next to nothing beside a JVM that does nothing harms nobody, and slower rates would not change
+//! it.
+
+use std::time::Duration;
+
+use crate::session::MOST_HALVINGS;
+
+/// Between two checks.
+pub const CHECK: Duration = Duration::from_secs(10);
+/// Checks in a row above the limit after which rates are halved: names are looked up at first, and windows are written.
+const OVER: u32 = 2;
+/// Checks in a row well below it after which they are doubled, at first.
+const UNDER: u32 = 6;
+/// After each time that doubling was too much, twice as many; at the most so many: an hour.
+const UNDER_MOST: u32 = 360;
+/// Share of the limit below which twice as much is within it.
+const WELL_BELOW: f64 = 0.4;
+/// Share of a core that a process is taken to use at the least.
+const FLOOR: f64 = 0.5;
+
+/// Sums up to a moment, ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reading {
+    /// By the clock.
+    pub at_ns: u64,
+    /// CPU time of the agent.
+    pub own_ns: u64,
+    /// CPU time of the process, that of the agent with it.
+    pub process_ns: u64,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Verdict {
+    Keep,
+    /// All rates are to be halved once more.
+    Lower,
+    /// Once less.
+    Raise,
+    /// They cannot be halved any more, and it is too much still: told once.
+    Exhausted,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Budget {
+    /// Share that is allowed.
+    limit: f64,
+    before: Option<Reading>,
+    over: u32,
+    under: u32,
+    patience: u32,
+    /// Whether rates were doubled last, and not halved since.
+    has_raised: bool,
+    is_exhausted: bool,
+}
+
+impl Budget {
+    /// With that share at the most, such as 0.01.
+    pub fn new(limit: f64) -> Self {
+        Self {
+            limit,
+            before: None,
+            over: 0,
+            under: 0,
+            patience: UNDER,
+            has_raised: false,
+            is_exhausted: false,
+        }
+    }
+
+    /// Nothing was sampled since: what was read before is of no account.
+    pub fn forget(&mut self) {
+        self.before = None;
+        (self.over, self.under) = (0, 0);
+    }
+
+    /// What is to be done after that reading, with rates halved so often; and the share that the agent took since the last.
+    pub fn check(&mut self, now: Reading, halvings: u32) -> (Verdict, f64) {
+        let Some(before) = self.before.replace(now) else {
+            return (Verdict::Keep, 0.0);
+        };
+        let own = now.own_ns.saturating_sub(before.own_ns) as f64;
+        let process = now.process_ns.saturating_sub(before.process_ns) as f64;
+        let passed = now.at_ns.saturating_sub(before.at_ns) as f64;
+        let base = process.max(passed * FLOOR);
+        if base <= 0.0 {
+            return (Verdict::Keep, 0.0);
+        }
+        let share = own / base;
+        (self.judge(share, halvings), share)
+    }
+
+    fn judge(&mut self, share: f64, halvings: u32) -> Verdict {
+        if share > self.limit {
+            self.under = 0;
+            self.over += 1;
+            if self.over < OVER {
+                return Verdict::Keep;
+            }
+            self.over = 0;
+            if halvings >= MOST_HALVINGS {
+                let is_first = !std::mem::replace(&mut self.is_exhausted, true);
+                return if is_first {
+                    Verdict::Exhausted
+                } else {
+                    Verdict::Keep
+                };
+            }
+            if std::mem::replace(&mut self.has_raised, false) {
+                self.patience = (self.patience * 2).min(UNDER_MOST);
+            }
+            return Verdict::Lower;
+        }
+        self.over = 0;
+        if halvings == 0 || share > self.limit * WELL_BELOW {
+            self.under = 0;
+            return Verdict::Keep;
+        }
+        self.under += 1;
+        if self.under < self.patience {
+            return Verdict::Keep;
+        }
+        self.under = 0;
+        self.has_raised = true;
+        Verdict::Raise
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: f64 = 1e9;
+
+    /// Checks of a process that uses `cores`, of which the agent takes what `own` says of the halvings there are: how often
+    /// rates were halved after each.
+    fn run(limit: f64, cores: f64, checks: usize, own: impl Fn(usize, u32) -> f64) -> Vec<u32> {
+        let mut budget = Budget::new(limit);
+        let mut sums = (0.0, 0.0, 0.0);
+        let mut halvings = 0;
+        (0..checks)
+            .map(|n| {
+                sums.0 += 10.0 * SECOND;
+                sums.1 += own(n, halvings) * 10.0 * SECOND;
+                sums.2 += cores * 10.0 * SECOND;
+                let reading = Reading {
+                    at_ns: sums.0 as u64,
+                    own_ns: sums.1 as u64,
+                    process_ns: sums.2 as u64,
+                };
+                match budget.check(reading, halvings).0 {
+                    Verdict::Lower => halvings += 1,
+                    Verdict::Raise => halvings -= 1,
+                    Verdict::Keep | Verdict::Exhausted => {}
+                }
+                assert!(halvings <= MOST_HALVINGS);
+                halvings
+            })
+            .collect()
+    }
+
+    fn per_rate(cores: f64) -> impl Fn(usize, u32) -> f64 {
+        move |_, halvings| cores / f64::from(1 << halvings)
+    }
+
+    #[test]
+    fn rates_are_halved_until_the_limit_is_kept_and_stay_there() {
+        // 3.5 % of two cores: a quarter is 0.875 %.
+        let halvings = run(0.01, 2.0, 400, per_rate(0.07));
+        assert_eq!(halvings[..6], [0, 0, 1, 1, 2, 2]);
+        assert!(halvings[6..].iter().all(|n| *n == 2), "{halvings:?}");
+    }
+
+    #[test]
+    fn one_check_above_the_limit_is_no_reason() {
+        // Each other check, as where windows are written.
+        let halvings = run(0.01, 2.0, 100, |n, _| if n % 2 == 0 { 0.1 } else { 0.001 });
+        assert!(halvings.iter().all(|n| *n == 0), "{halvings:?}");
+    }
+
+    #[test]
+    fn an_idle_process_is_no_reason_and_a_busy_agent_beside_it_is() {
+        assert!(run(0.01, 0.004, 100, |_, _| 0.003).iter().all(|n| *n == 0));
+        assert_eq!(run(0.01, 0.004, 3, |_, _| 0.02).last(), Some(&1));
+    }
+
+    #[test]
+    fn after_a_burst_rates_come_back_to_what_was_asked_for_and_not_above() {
+        let halvings = run(0.01, 1.0, 100, |n, halvings| {
+            let full = if n < 10 { 0.06 } else { 0.002 };
+            full / f64::from(1 << halvings)
+        });
+        assert_eq!(halvings.iter().max(), Some(&3), "{halvings:?}");
+        assert_eq!(halvings.last(), Some(&0));
+        let changes = halvings.windows(2).filter(|two| two[0] != two[1]).count();
+        assert_eq!(changes, 6, "{halvings:?}");
+    }
+
+    #[test]
+    fn what_goes_up_and_down_is_tried_ever_more_seldom() {
+        // Half of the rate costs little, the whole too much.
+        let halvings = run(
+            0.01,
+            1.0,
+            2_000,
+            |_, halvings| if halvings == 0 { 0.02 } else { 0.001 },
+        );
+        let changes = halvings.windows(2).filter(|two| two[0] != two[1]).count();
+        assert!((4..=22).contains(&changes), "{changes}");
+    }
+
+    #[test]
+    fn where_no_rate_helps_they_are_halved_to_a_64th_and_that_is_told_once() {
+        let halvings = run(0.01, 1.0, 50, |_, _| 0.05);
+        assert_eq!(halvings.last(), Some(&MOST_HALVINGS));
+        let mut budget = Budget::new(0.01);
+        let told = (1..50_u64)
+            .map(|n| Reading {
+                at_ns: n * 10_000_000_000,
+                own_ns: n * 1_000_000_000,
+                process_ns: n * 10_000_000_000,
+            })
+            .filter(|reading| budget.check(*reading, MOST_HALVINGS).0 == Verdict::Exhausted)
+            .count();
+        assert_eq!(told, 1);
+    }
+}

@@ -1,0 +1,155 @@
+//! A change of rates while the session lives.
+//!
+//! A window has one period of each kind. So the window is closed, the periods are changed while nothing is sampled, and
+//! the next begins: some ms, and what is sampled before and after stands in two files. A thread that was put aside with a
+//! signal of before pending takes it afterwards; it is told by its era, and counted as stale.
+
+use std::sync::atomic::Ordering;
+
+use vtprof_profile::kind::Kind;
+
+use super::rates::{Change, Plan, option};
+use super::{Order, Phase, Session, SwitchError};
+use crate::log;
+use crate::options::value::spelled;
+
+/// Why nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    #[error("{0}")]
+    Switch(#[from] SwitchError),
+    #[error(
+        "{key}= was off when vtprof was loaded, and it is not prepared for it: load it with {key}=, then set changes it",
+        key = option(*.0)
+    )]
+    Unprepared(Kind),
+    #[error("nothing would be sampled any more: stop does that, and start goes on")]
+    NothingOn,
+    /// Within how long the window was not closed.
+    #[error(
+        "nothing is changed, the window was not closed within flush={}: load the agent with a longer flush",
+        spelled(*.0)
+    )]
+    Slow(std::time::Duration),
+}
+
+/// What a change has changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Applied {
+    /// Before, and whether samples were taken.
+    pub before: (Plan, Phase),
+    /// Afterwards.
+    pub after: (Plan, Phase),
+}
+
+impl Applied {
+    /// Old and new values, as options have them; empty where nothing is otherwise.
+    pub fn differences(&self) -> Vec<String> {
+        let mut all = self.after.0.differences(&self.before.0);
+        if self.before.1 != self.after.1 {
+            all.push(match self.after.1 {
+                Phase::Running => "on (was off)".to_owned(),
+                Phase::Stopped => "off (was on)".to_owned(),
+            });
+        }
+        all
+    }
+}
+
+impl Session {
+    /// Changes what is sampled how often, and whether. All of it or nothing; told in one line, old and new, with `who`
+    /// has asked. Any thread that is attached to the VM, but not the drain, which it waits for.
+    ///
+    /// # Errors
+    /// See [`SetError`].
+    pub fn set(&self, change: &Change, who: &str) -> Result<Applied, SetError> {
+        let applied = {
+            let mut phase = self.phase.lock();
+            if self.over.load(Ordering::SeqCst) {
+                return Err(SwitchError::Over.into());
+            }
+            if self.given_up.load(Ordering::SeqCst) && change.on != Some(false) {
+                return Err(SwitchError::GivenUp.into());
+            }
+            let before = (self.rates.plan(), *phase);
+            let plan = before.0.with(change)?;
+            let wanted = match change.on {
+                Some(true) => Phase::Running,
+                Some(false) => Phase::Stopped,
+                None => *phase,
+            };
+            self.change(&mut phase, plan, wanted)?;
+            Applied {
+                before,
+                after: (plan, wanted),
+            }
+        };
+        let differences = applied.differences();
+        if !differences.is_empty() {
+            log::info(&format!("{who} sets {}", differences.join(" ")));
+        }
+        Ok(applied)
+    }
+
+    fn change(&self, phase: &mut Phase, plan: Plan, wanted: Phase) -> Result<(), SetError> {
+        let has_same_periods = plan.has_periods_of(&self.rates.plan());
+        let runs_on = *phase == Phase::Running && wanted == Phase::Running && has_same_periods;
+        if runs_on {
+            self.rates.put(plan);
+            return Ok(());
+        }
+        let flush = self.options.flush;
+        let is_closed = match *phase {
+            Phase::Running => self.halt(flush),
+            // A stop may have been told that the drain was slow: what it has yet to write has the periods that there are.
+            Phase::Stopped => self.ending.ask(Order::Pause, flush),
+        };
+        if !is_closed && *phase == Phase::Running {
+            // The drain may be writing still, or may not have begun: either way it goes on with the window that there is, or
+            // the next. What is sampled before it does is counted as having come while sampling was stopped.
+            self.ending.tell(Order::Resume);
+            self.go_on();
+            self.recheck()?;
+        }
+        if !is_closed {
+            return Err(SetError::Slow(flush));
+        }
+        *phase = Phase::Stopped;
+        self.rates.put(plan);
+        if !has_same_periods {
+            self.apply(&plan);
+        }
+        if wanted == Phase::Running {
+            // The window first: a sample must find it. A drain that does not come to it in time will yet; what is sampled
+            // before it does is counted as having come while sampling was stopped.
+            let _in_time = self.ending.ask(Order::Resume, flush);
+            self.go_on();
+            *phase = Phase::Running;
+            self.recheck()?;
+        }
+        Ok(())
+    }
+
+    /// Hands the periods to whoever samples by them, while nobody does.
+    fn apply(&self, plan: &Plan) {
+        let period_ns = |kind| plan.period(kind).unwrap_or(0);
+        let era = self.registry.set_period(plan.duration(Kind::Cpu));
+        self.shared.set_era(era);
+        if let Some(wall) = &self.wall {
+            let is_blocked = plan.period(Kind::Blocked).is_some();
+            wall.set(plan.duration(Kind::Wall), is_blocked);
+            self.shared.visits.set_all(wall.of_all());
+        }
+        if let Some(blocking) = &self.blocking {
+            blocking.set_period(period_ns(Kind::Blocked));
+        }
+        if let Some(contention) = &self.contention {
+            contention.set_period(period_ns(Kind::Lock));
+        }
+        if plan.is_prepared(Kind::Alloc) {
+            let interval = plan.period(Kind::Alloc);
+            let interval = interval.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX >> 1));
+            self.allocations.set_interval(self.jvmti, interval);
+        }
+    }
+}

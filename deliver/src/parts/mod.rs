@@ -6,6 +6,7 @@
 mod bounds;
 mod part;
 
+use std::iter;
 use std::ops::Range;
 
 use vtprof_profile::pprof::Profile;
@@ -38,7 +39,7 @@ pub(crate) fn add(
     let tables = Tables::of(profile);
     let all = profile.sample.len();
     // The last is the next to be made.
-    let mut ranges = Vec::from([0..all]);
+    let mut ranges: Vec<_> = iter::once(0..all).collect();
     let mut comments = recipe.comments(profile);
     if comments.iter().map(String::len).sum::<usize>() > bounds.most_comment_bytes() {
         formed.left_out.comments += comments.len() as u64;

@@ -128,10 +128,11 @@ impl Keeper {
         if self.session.is_over() || place.as_ref().is_some_and(|socket| socket.is_there()) {
             return;
         }
+        // Before its successor comes, which may get the number of its file.
+        drop(place.take());
         match Socket::open(Path::new(PARENT)) {
             Ok(socket) => *place = Some(Arc::new(socket)),
             Err(error) => {
-                *place = None;
                 if !std::mem::replace(&mut self.is_refused, true) {
                     log::info(&format!(
                         "vtprof ctl does not find this JVM, it has no socket in {PARENT}: {error} (ctl=off silences this)"

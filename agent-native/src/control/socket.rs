@@ -24,7 +24,20 @@ pub struct Socket {
     folder: Folder,
     path: PathBuf,
     /// Of its file, which is removed only if it is that.
-    identity: (u64, u64),
+    identity: Identity,
+}
+
+/// Device, number and time of change of a file: a number alone is another file's once this one is removed.
+type Identity = (u64, u64, i64, i64);
+
+fn identity(path: &Path) -> io::Result<Identity> {
+    let status = fs::symlink_metadata(path)?;
+    Ok((
+        status.dev(),
+        status.ino(),
+        status.ctime(),
+        status.ctime_nsec(),
+    ))
 }
 
 /// What became of a client.
@@ -56,7 +69,7 @@ impl Socket {
         listener.set_nonblocking(true)?;
         // The folder keeps others out already.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-        let status = fs::symlink_metadata(&path)?;
+        let identity = identity(&path)?;
         if !folder.is_there() {
             return Err(io::Error::other(
                 "the folder of sockets was exchanged just now",
@@ -66,7 +79,7 @@ impl Socket {
             listener,
             folder,
             path,
-            identity: (status.dev(), status.ino()),
+            identity,
         })
     }
 
@@ -76,8 +89,7 @@ impl Socket {
     }
 
     fn is_its_file(&self) -> bool {
-        fs::symlink_metadata(&self.path)
-            .is_ok_and(|status| (status.dev(), status.ino()) == self.identity)
+        identity(&self.path).is_ok_and(|now| now == self.identity)
     }
 
     /// To wait for a client by.

@@ -287,7 +287,7 @@ mod tests {
         let text = now.differences(&start).join(" ");
         assert_eq!(
             text,
-            "cpu=20ms (was 10ms) wall=off (was 10ms) alloc=1024k (was 512k) every=10s (was 60s)"
+            "cpu=20ms (was 10ms) wall=off (was 10ms) alloc=1024k (was 512k) every=10s (was 1m)"
         );
         let again = with(now, "wall=20ms").unwrap();
         assert_eq!(

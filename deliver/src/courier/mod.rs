@@ -74,8 +74,6 @@ struct State {
     refusing: bool,
     /// Requests taken so far.
     taken: u64,
-    /// The server knows no such path, and never took anything.
-    is_unknown: bool,
 }
 
 /// What a courier is made of.
@@ -118,7 +116,6 @@ impl Courier {
             failing: false,
             refusing: false,
             taken: 0,
-            is_unknown: false,
         };
         Self {
             setup,
@@ -253,8 +250,12 @@ impl Courier {
                     self.tell(Level::Info, "takes profiles again");
                 }
             }
-            Answer::Refused { why, unknown } => {
-                state.is_unknown |= unknown && state.taken == 0;
+            Answer::Replaced => {
+                if let Some(file) = self.let_go(&mut state, number, Some(Lost::Replaced)) {
+                    self.forget(&file);
+                }
+            }
+            Answer::Refused { why, .. } => {
                 if let Some(file) = self.let_go(&mut state, number, Some(Lost::Refused)) {
                     self.forget(&file);
                 }
@@ -290,11 +291,6 @@ impl Courier {
             }
         }
         self.changed.notify_all();
-    }
-
-    /// Whether the server knows no such path: it may know an older one.
-    pub fn is_unknown(&self) -> bool {
-        self.state.lock().is_unknown
     }
 
     /// Its file was not there, or not whole.

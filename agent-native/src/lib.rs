@@ -22,6 +22,7 @@
 //! | [`spans`] | spans as the shim reports them |
 //! | [`aggregate`] | sums of a window |
 //! | [`symbolize`] | names and lines |
+//! | [`remote`] | what switches it from afar |
 //! | [`export`] | files |
 //! | [`delivery`] | what sends windows (its trade is the crate `vtprof-deliver`) |
 //! | [`publish`] | what profilers outside of the process may read |
@@ -42,6 +43,7 @@ mod jvm;
 mod log;
 mod options;
 mod publish;
+mod remote;
 mod sampling;
 mod service;
 mod session;

@@ -49,6 +49,7 @@ use crate::options::value::spelled;
 use crate::options::{ContextStrategy, Options};
 use crate::publish;
 use crate::publish::attachers::Attachers;
+use crate::remote;
 use crate::sampling::engine::Engine;
 use crate::sampling::faults::{self, Containment};
 use crate::sampling::signal;
@@ -271,7 +272,8 @@ impl Session {
     }
 
     fn run(&'static self, jni: Jni) -> Result<(), StartError> {
-        let _begun_before_it_is_stopped = self.phase.lock();
+        // Begun before it is stopped.
+        let mut phase = self.phase.lock();
         callbacks::enable_live(self)?;
         Redefinitions::watch(self.jvmti);
         callbacks::prepare_loaded_classes(self, jni);
@@ -345,7 +347,15 @@ impl Session {
         self.shared.set_source(Source::Mount);
         #[cfg(feature = "inject")]
         crate::inject::begin();
-        self.arm();
+        match &self.options.remote.url {
+            None => self.arm(),
+            // Off until it says otherwise.
+            Some(address) => {
+                *phase = Phase::Stopped;
+                self.halt(self.options.flush);
+                remote::begin(self, address).ok_or(StartError::Thread(remote::THREAD))?;
+            }
+        }
         let what = match self.period_of(Kind::Cpu) {
             0 => self.kinds().join(" and "),
             period_ns => format!("CPU each {:?}", Duration::from_nanos(period_ns)),

@@ -26,17 +26,20 @@ pub enum Lost {
     End,
     /// Its file was changed or removed.
     Damaged,
+    /// Not at all: the server does not know the form, and its window was put into an older one.
+    Replaced,
 }
 
 impl Lost {
     /// All, in the order of the books.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::SpoolFull,
         Self::TooLarge,
         Self::Refused,
         Self::Failed,
         Self::End,
         Self::Damaged,
+        Self::Replaced,
     ];
 }
 
@@ -330,6 +333,11 @@ const DROPPED: [[&str; 3]; Lost::ALL.len()] = [
         "push.samples_dropped_damaged",
         "push.dropped_damaged_bytes",
     ],
+    [
+        "push.requests_replaced",
+        "push.samples_replaced",
+        "push.replaced_bytes",
+    ],
 ];
 
 #[cfg(test)]
@@ -366,6 +374,6 @@ mod tests {
             .iter()
             .filter(|name| name.contains("dropped_"))
             .count();
-        assert_eq!(dropped, 3 * Lost::ALL.len());
+        assert_eq!(dropped, 3 * (Lost::ALL.len() - 1), "replaced is not lost");
     }
 }

@@ -17,6 +17,7 @@
 //! | [`target`] | where it goes |
 //! | [`environment`] | where OpenTelemetry's variables say that is |
 //! | [`office`] | where windows are handed in |
+//! | `desk` | one target there |
 //! | [`courier`] | who brings one target its requests |
 //! | [`spool`] | what waits for it |
 //! | [`http`] | how it is brought |
@@ -33,6 +34,7 @@ pub mod backoff;
 pub mod books;
 pub mod clock;
 pub mod courier;
+mod desk;
 pub mod environment;
 pub mod form;
 pub mod http;

@@ -13,6 +13,7 @@ use crate::backoff;
 use crate::books::{Books, Event};
 use crate::clock::{Clock, Moment};
 use crate::courier::{Courier, Setup};
+use crate::desk::{Desk, Door};
 use crate::form::Form;
 use crate::http::Client;
 use crate::origin::Origin;
@@ -69,14 +70,6 @@ struct Inbox {
     is_over: bool,
 }
 
-struct Desk {
-    courier: Courier,
-    target: Target,
-    form: Form,
-    /// A window could not be put into the form; it was said.
-    said: Mutex<bool>,
-}
-
 /// See the module. Any thread may call it.
 pub struct Office {
     origin: Mutex<Origin>,
@@ -110,12 +103,8 @@ impl Office {
                 timeout: destination.target.timeout,
                 seed: seed.wrapping_add(n as u64),
             };
-            Desk {
-                courier: Courier::new(setup, Arc::clone(&books), say.clone()),
-                target: destination.target,
-                form: destination.form,
-                said: Mutex::new(false),
-            }
+            let courier = Courier::new(setup, Arc::clone(&books), say.clone());
+            Desk::new(destination, courier, say.clone())
         };
         Self {
             desks: destinations.into_iter().enumerate().map(desk).collect(),
@@ -147,8 +136,9 @@ impl Office {
         for (n, desk) in self.desks.iter().enumerate() {
             let run = move || {
                 let _over = Closer(|| desk.courier.abandon());
-                let mut client = Client::new(desk.target.clone(), desk.form);
-                desk.courier.run(&mut client, self.clock);
+                let client = Client::new(desk.target.clone(), desk.form);
+                let mut door = Door::new(desk, client, self);
+                desk.courier.run(&mut door, self.clock);
             };
             spawn(&format!("vtprof-push-{}", n + 1), Box::new(run))?;
         }
@@ -221,7 +211,7 @@ impl Office {
         };
         for desk in &self.desks {
             match Disk::open(&disk.folder, desk.target.mark(&service), &name) {
-                Ok((files, left)) => desk.courier.use_disk(files, left, self.ready()),
+                Ok((files, left)) => desk.use_disk(files, left, self.ready()),
                 Err(error) => self.say.line(
                     Level::Warn,
                     &format!(
@@ -246,30 +236,17 @@ impl Office {
                 self.changed.wait(&mut inbox);
             };
             drop(inbox);
-            let origin = self.origin.lock().clone();
+            let (origin, window) = (self.origin(), Arc::new(window));
             let ready = self.ready();
             for desk in &self.desks {
-                self.encode(desk, &origin, &window, ready);
+                desk.take(&origin, &window, ready, &self.books);
             }
         }
     }
 
-    fn encode(&self, desk: &Desk, origin: &Origin, window: &Window, ready: Moment) {
-        let older = desk.form.fallback().filter(|_| desk.courier.is_unknown());
-        let formed = older.unwrap_or(desk.form).requests(origin, window);
-        self.books.leave_out(&formed.left_out);
-        if let Some(why) = formed.left_out.why
-            && !std::mem::replace(&mut *desk.said.lock(), true)
-        {
-            let line = format!(
-                "push: {} does not get samples, which are lost: {why}",
-                desk.target
-            );
-            self.say.line(Level::Warn, &line);
-        }
-        for request in formed.requests {
-            desk.courier.put(request, ready);
-        }
+    /// Whom profiles come from, with the labels of now.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin.lock().clone()
     }
 
     /// When this process sends what it has now.

@@ -14,9 +14,11 @@ pub enum Level {
     Debug,
 }
 
+type Sink = dyn Fn(Level, &str) + Send + Sync;
+
 /// Where lines go.
 #[derive(Clone)]
-pub struct Say(Arc<dyn Fn(Level, &str) + Send + Sync>);
+pub struct Say(Arc<Sink>);
 
 impl Say {
     /// To that function.

@@ -43,7 +43,6 @@ impl Backend {
 pub struct Address {
     secure: bool,
     authority: String,
-    /// Without a `/` at its end.
     path: String,
     query: Option<String>,
     /// It is where to POST to, and not what paths are added to.
@@ -104,7 +103,7 @@ impl Address {
         Ok(Self {
             secure,
             authority: authority.to_owned(),
-            path: uri.path().trim_end_matches('/').to_owned(),
+            path: uri.path().to_owned(),
             query: uri.query().map(str::to_owned),
             is_whole: false,
         })
@@ -145,12 +144,17 @@ impl Address {
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         let scheme = if self.secure { "https" } else { "http" };
-        let added = if self.is_whole { "" } else { path };
-        let mut url = format!("{scheme}://{}{}{added}", self.authority, self.path);
-        if self.path.is_empty() && !added.starts_with('/') {
-            let host = url.len() - added.len();
-            url.insert(host, '/');
-        }
+        let (base, added) = if self.is_whole {
+            (&*self.path, "")
+        } else {
+            (self.path.trim_end_matches('/'), path)
+        };
+        let slash = if base.is_empty() && !added.starts_with('/') {
+            "/"
+        } else {
+            ""
+        };
+        let mut url = format!("{scheme}://{}{base}{slash}{added}", self.authority);
         if let Some(query) = &self.query {
             url.push(if url.contains('?') { '&' } else { '?' });
             url.push_str(query);
@@ -288,8 +292,14 @@ mod tests {
         ] {
             assert_eq!(Address::parse(address).unwrap().url(path), url);
         }
-        let whole = Address::parse("http://h:1/v1/x").unwrap().whole();
-        assert_eq!(whole.url("/v1development/profiles"), "http://h:1/v1/x");
+        for (address, url) in [
+            ("http://h:1/v1/x", "http://h:1/v1/x"),
+            ("http://h/c/?k=v", "http://h/c/?k=v"),
+            ("http://h", "http://h/"),
+        ] {
+            let whole = Address::parse(address).unwrap().whole();
+            assert_eq!(whole.url("/v1development/profiles"), url);
+        }
     }
 
     #[test]

@@ -44,9 +44,9 @@ fn ids(key: &str) -> Option<&'static str> {
     ["trace_id", "span_id"].into_iter().find(|id| *id == key)
 }
 
-/// 9,000 requests, each with a method of its own of a name of 2,000 characters: some 18 MiB.
+/// 5,000 requests, each with a method of its own of a name of 2,000 characters: some 10 MiB.
 fn large() -> Window {
-    let samples: Vec<_> = (0..9_000)
+    let samples: Vec<_> = (0..5_000)
         .map(|at| {
             tagged(
                 at,
@@ -78,7 +78,7 @@ fn a_large_window_goes_in_parts_that_have_what_they_need_alone() {
     }
     assert_eq!(got, sums(whole, ids));
     assert!(
-        (5..=16).contains(&formed.requests.len()),
+        (3..=8).contains(&formed.requests.len()),
         "{}",
         formed.requests.len()
     );
@@ -103,7 +103,7 @@ fn a_large_window_goes_in_parts_that_have_what_they_need_alone() {
         assert!(bytes <= MOST_BYTES, "{bytes} bytes");
         bytes
     });
-    assert!(sent.sum::<usize>() > 4 * MOST_BYTES);
+    assert!(sent.sum::<usize>() > 2 * MOST_BYTES);
     assert_eq!(formed.left_out, Default::default());
 }
 

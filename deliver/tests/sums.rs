@@ -323,3 +323,29 @@ fn series_have_their_labels_and_no_host_or_process_that_each_start_changes() {
     let read = model::Profile::from_bytes(&got.encode_to_vec()).expect("pprof");
     assert_eq!(read.samples.len(), 1);
 }
+
+#[test]
+fn a_text_that_is_no_id_does_not_go_to_pyroscope_under_the_name_of_one() {
+    let texts = [
+        "GET /cart",
+        "00F067AA0BA902B7",
+        "0000000000000000",
+        "00f067aa0ba902b",
+        "00f067aa0ba902b77",
+    ];
+    let samples = texts.map(|text| Sample {
+        stack: vec!["Shop.pay".to_owned()],
+        values: [1, 10_000_000],
+        labels: vec![
+            ("local_root_span_id", text.to_owned()),
+            ("trace_id", text.to_owned()),
+        ],
+    });
+    let window = window(vec![(Kind::Cpu, profile(Kind::Cpu, &samples))]);
+    let formed = Form::Pyroscope(Pyroscope::default()).requests(&origin(), &window);
+    whole(&formed, &window);
+    let (_, _, got, _) = pushed(&formed.requests[0]);
+    assert_eq!(got.sample.len(), 1);
+    assert_eq!(got.sample[0].label, []);
+    assert_eq!(got.sample[0].value, [5, 50_000_000]);
+}

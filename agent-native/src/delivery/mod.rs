@@ -69,11 +69,7 @@ impl Delivery {
             backoff: backoff::Bounds::DEFAULT,
             every: options.every,
         };
-        let say = Say::new(|level, line| match level {
-            Level::Warn => log::warn(line),
-            Level::Info => log::info(line),
-            Level::Debug => log::debug(line),
-        });
+        let say = say();
         let names: Vec<_> = destinations
             .iter()
             .map(|it| it.target.to_string())
@@ -113,6 +109,11 @@ impl Delivery {
             duration_ns,
             profiles,
         });
+    }
+
+    /// What is sent from now on has these labels.
+    pub fn set_labels(&self, labels: Vec<(String, String)>) {
+        self.office.set_labels(labels);
     }
 
     /// The JVM ends: what is here has [`office::FLUSH`] to arrive.
@@ -155,6 +156,15 @@ impl Delivery {
         *told = figures.iter().map(|(_, _, value)| *value).collect();
         format!("{PUSH}{}", pairs.join(" "))
     }
+}
+
+/// Lines of `vtprof-deliver` as lines of the agent.
+pub fn say() -> Say {
+    Say::new(|level, line| match level {
+        Level::Warn => log::warn(line),
+        Level::Info => log::info(line),
+        Level::Debug => log::debug(line),
+    })
 }
 
 /// A variable; one of OpenTelemetry's as its own autoconfiguration finds it: the system property first. No other, since

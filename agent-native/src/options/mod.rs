@@ -5,6 +5,7 @@
 //! | [`control`] | what is asked of a vtprof that is there already |
 //! | [`layers`] | where keys come from, and which wins |
 //! | [`push`] | where windows are sent |
+//! | [`remote`] | who may switch profiling from afar |
 //! | [`value`] | how a value of each kind is read |
 //!
 //! One table ([`Options::apply`]) knows all keys. An unknown key or a bad value stops the agent with one
@@ -13,6 +14,7 @@
 pub mod control;
 pub mod layers;
 pub mod push;
+pub mod remote;
 pub mod value;
 
 use std::net::SocketAddr;
@@ -23,6 +25,7 @@ use vtprof_profile::kind::Kind;
 
 use crate::log::Level;
 use push::Push;
+use remote::Remote;
 
 /// How the agent learns which thread runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,6 +123,8 @@ pub struct Options {
     pub out: Option<PathBuf>,
     /// Where else windows go.
     pub push: Push,
+    /// Who may switch profiling from afar.
+    pub remote: Remote,
     /// Length of a window.
     pub every: Duration,
     /// How long a stop, of sampling or of the JVM, waits for the last profile to be written.
@@ -167,6 +172,7 @@ impl Default for Options {
             wall_scope: WallScope::Context,
             out: Some(PathBuf::from("vtprof")),
             push: Push::default(),
+            remote: Remote::default(),
             every: Duration::from_secs(60),
             flush: Duration::from_secs(5),
             service: None,
@@ -316,8 +322,12 @@ impl Options {
                 .map(|v| self.whole_stacks = v),
             "stress" => value::stress(text).map(|v| self.stress = v),
             "shim" => value::word(text, &[("on", true), ("off", false)]).map(|v| self.shim = v),
-            _ if push::knows(key) => {
-                let applied = self.push.apply(key, text);
+            _ if push::knows(key) || remote::KEYS.contains(&key) => {
+                let applied = if push::knows(key) {
+                    self.push.apply(key, text)
+                } else {
+                    self.remote.apply(key, text)
+                };
                 return applied.map_err(|reason| OptionError::BadValue {
                     key: key.to_owned(),
                     value: push::HIDDEN.to_owned(),
@@ -340,7 +350,7 @@ impl Options {
                 return Err(OptionError::UnknownKey {
                     key: key.to_owned(),
                     origin: origin.to_owned(),
-                    known: [KEYS, &push::KEYS].concat().join(", "),
+                    known: [KEYS, &push::KEYS, &remote::KEYS].concat().join(", "),
                 });
             }
         };

@@ -1,7 +1,7 @@
 //! Ids of spans as files have them, in hex or decimal.
 
 use vtprof_profile::ids::SpanId;
-use vtprof_profile::model::{LabelValue, Profile, Sample, KeyIndices};
+use vtprof_profile::model::{KeyIndices, LabelValue, Profile, Sample};
 
 /// An id as files have it: which of the two it is, the spans will tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -26,6 +26,8 @@ pub enum Answer {
         /// It does not know the path (404, 405, 415).
         unknown: bool,
     },
+    /// It does not know this form, and what was in it comes in another.
+    Replaced,
 }
 
 /// Who brings a request to a server.
@@ -91,6 +93,7 @@ mod tests {
                 Answer::Taken { .. } => "taken",
                 Answer::Later { .. } => "later",
                 Answer::Refused { .. } => "refused",
+                Answer::Replaced => "replaced",
             };
             assert_eq!(is, expected, "{status}");
         }

@@ -3,12 +3,14 @@
 //! | module | noun |
 //! |---|---|
 //! | [`answer`] | what a server says |
+//! | `ending` | what becomes of the rest when the process ends |
 //!
 //! A request is let go when the server has said that it has it (2xx), and not before: so each arrives at least once, and
 //! once where no answer is lost on the way back. What to do next is decided without a clock or a socket of its own
 //! ([`Courier::next`], [`Courier::answered`]); [`Courier::run`] is the thread around it.
 
 pub mod answer;
+mod ending;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,8 +74,6 @@ struct State {
     refusing: bool,
     /// Requests taken so far.
     taken: u64,
-    /// The server knows no such path, and never took anything.
-    is_unknown: bool,
 }
 
 /// What a courier is made of.
@@ -116,7 +116,6 @@ impl Courier {
             failing: false,
             refusing: false,
             taken: 0,
-            is_unknown: false,
         };
         Self {
             setup,
@@ -251,8 +250,12 @@ impl Courier {
                     self.tell(Level::Info, "takes profiles again");
                 }
             }
-            Answer::Refused { why, unknown } => {
-                state.is_unknown |= unknown && state.taken == 0;
+            Answer::Replaced => {
+                if let Some(file) = self.let_go(&mut state, number, Some(Lost::Replaced)) {
+                    self.forget(&file);
+                }
+            }
+            Answer::Refused { why, .. } => {
                 if let Some(file) = self.let_go(&mut state, number, Some(Lost::Refused)) {
                     self.forget(&file);
                 }
@@ -288,11 +291,6 @@ impl Courier {
             }
         }
         self.changed.notify_all();
-    }
-
-    /// Whether the server knows no such path: it may know an older one.
-    pub fn is_unknown(&self) -> bool {
-        self.state.lock().is_unknown
     }
 
     /// Its file was not there, or not whole.
@@ -332,76 +330,6 @@ impl Courier {
     fn tell(&self, level: Level, what: &str) {
         self.say
             .line(level, &format!("push: {} {what}", self.setup.name));
-    }
-
-    /// The process ends: all that waits is tried once more until then, and not after a failure.
-    pub fn close(&self, until: Moment) {
-        let mut state = self.state.lock();
-        if state.phase == Phase::Open {
-            state.phase = Phase::Closing(until);
-        }
-        self.changed.notify_all();
-    }
-
-    /// Waits until it is over, or until then. Afterwards nothing is sent any more: what is in files stays there for the
-    /// next run, the rest is lost, and both are said.
-    pub fn finish(&self, until: Moment, clock: Clock) {
-        let mut state = self.state.lock();
-        while state.phase != Phase::Over {
-            let left = until.since(clock.now());
-            if left.is_zero() || self.changed.wait_for(&mut state, left).timed_out() {
-                break;
-            }
-        }
-        state.phase = Phase::Over;
-        let entries = state.spool.take_all();
-        drop(state);
-        let (mut kept, mut lost) = (Size::default(), Size::default());
-        for entry in entries {
-            if self.leave(entry.place, entry.size) {
-                kept = kept + entry.size;
-            } else {
-                lost = lost + entry.size;
-            }
-        }
-        if lost.requests > 0 {
-            let Size {
-                requests, samples, ..
-            } = lost;
-            let line = format!(
-                "did not take {requests} requests with {samples} samples before the end, which are lost: name a folder with push_spool=DIR to keep such for the next run"
-            );
-            self.tell(Level::Warn, &line);
-        }
-        if kept.requests > 0 {
-            let line = format!("has {} requests to come in the next run", kept.requests);
-            self.tell(Level::Info, &line);
-        }
-    }
-
-    /// What is left at the end: whether it is kept for the next run. It is in the books as waiting then.
-    fn leave(&self, place: Place, size: Size) -> bool {
-        match place {
-            Place::Disk { .. } => true,
-            Place::Memory(request) => {
-                // Files could not be written when it came; now may be another time. Nobody is waited for.
-                let written = self
-                    .disk
-                    .try_lock()
-                    .and_then(|mut disk| Some(disk.as_mut()?.write(&request).is_ok()));
-                if written == Some(true) {
-                    return true;
-                }
-                self.books.drop_waiting(size, Lost::End);
-                false
-            }
-        }
-    }
-
-    /// Gives up at once: nothing is sent any more.
-    pub fn abandon(&self) {
-        let mut state = self.state.lock();
-        self.over(&mut state);
     }
 
     /// The thread: until it is over.

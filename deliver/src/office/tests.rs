@@ -17,6 +17,10 @@ const LONG: Duration = Duration::from_secs(60);
 /// A server whose mood can be changed.
 struct Server {
     port: u16,
+    /// What its path must have in it; else 404.
+    known: Arc<Mutex<&'static str>>,
+    /// Paths that were asked.
+    paths: Arc<Mutex<Vec<String>>>,
     is_broken: Arc<AtomicBool>,
     /// Bodies that it took.
     bodies: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -28,10 +32,13 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Self {
             port: listener.local_addr().unwrap().port(),
+            known: Arc::default(),
+            paths: Arc::default(),
             is_broken: Arc::default(),
             bodies: Arc::default(),
             asked: Arc::default(),
         };
+        let (known, paths) = (Arc::clone(&server.known), Arc::clone(&server.paths));
         let (is_broken, bodies, asked) = (
             Arc::clone(&server.is_broken),
             Arc::clone(&server.bodies),
@@ -40,15 +47,21 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
-                let Some(body) = read_body(&mut stream) else {
+                let Some((path, body)) = read_body(&mut stream) else {
                     continue;
                 };
+                let is_known = path.contains(*known.lock());
+                paths.lock().push(path);
                 asked.fetch_add(1, Ordering::SeqCst);
                 let is_broken = is_broken.load(Ordering::SeqCst);
-                if !is_broken {
+                if !is_broken && is_known {
                     bodies.lock().push(body);
                 }
-                let status = if is_broken { 503 } else { 200 };
+                let status = match (is_broken, is_known) {
+                    (true, _) => 503,
+                    (false, true) => 200,
+                    (false, false) => 404,
+                };
                 let text = format!(
                     "HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
                 );
@@ -60,7 +73,8 @@ impl Server {
     }
 }
 
-fn read_body(stream: &mut impl Read) -> Option<Vec<u8>> {
+/// Path and body.
+fn read_body(stream: &mut impl Read) -> Option<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
     loop {
@@ -71,7 +85,8 @@ fn read_body(stream: &mut impl Read) -> Option<Vec<u8>> {
                 .find_map(|line| line.strip_prefix("content-length: "))?;
             let length: usize = length.parse().ok()?;
             if bytes.len() >= end + 4 + length {
-                return Some(bytes.split_off(end + 4));
+                let path = head.split(' ').nth(1)?.to_owned();
+                return Some((path, bytes.split_off(end + 4)));
             }
         }
         match stream.read(&mut chunk) {
@@ -116,13 +131,21 @@ fn manner() -> Manner {
 }
 
 fn office(ports: &[u16], manner: Manner) -> (&'static Office, Arc<Mutex<Vec<String>>>) {
+    office_in(Form::Pprof, ports, manner)
+}
+
+fn office_in(
+    form: Form,
+    ports: &[u16],
+    manner: Manner,
+) -> (&'static Office, Arc<Mutex<Vec<String>>>) {
     let destinations = ports
         .iter()
         .map(|port| {
             let address = Address::parse(&format!("http://127.0.0.1:{port}")).unwrap();
             Destination {
                 target: Target::new(Backend::Pprof, address),
-                form: Form::Pprof,
+                form,
             }
         })
         .collect();
@@ -240,6 +263,27 @@ fn what_a_run_could_not_send_the_next_run_of_the_service_does() {
     assert_eq!(books.recovered().samples, 3);
     assert_eq!(books.delivered().samples, 3);
     assert!(books.are_even());
+}
+
+#[test]
+fn a_server_that_does_not_know_the_form_gets_the_older_one_and_no_window_is_lost() {
+    let server = Server::start();
+    *server.known.lock() = "/ingest";
+    let form = Form::Pyroscope(crate::pyroscope::Pyroscope::default());
+    let (office, lines) = office_in(form, &[server.port], manner());
+    for n in 1..=3 {
+        office.hand_over(window(n));
+        until("a window", || server.bodies.lock().len() as u64 == n);
+    }
+    office.finish(LONG);
+    let paths = server.paths.lock();
+    assert_eq!(paths.len(), 4, "{paths:?}");
+    assert!(paths[0].starts_with("/push.v1"), "{paths:?}");
+    let books = office.books();
+    assert_eq!(books.dropped(Lost::Replaced).requests, 1);
+    assert_eq!(books.delivered().requests, 3);
+    assert!(books.are_even());
+    assert_eq!(lines.lock().len(), 1, "{:?}", lines.lock());
 }
 
 #[test]

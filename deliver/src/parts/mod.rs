@@ -1,11 +1,12 @@
 //! A profile in as many parts as it takes for each to be one that a server accepts.
 //!
-//! What a part weighs is known when it is encoded, so that is tried, and one that is too large is made again as two of half
-//! the samples each. Windows are mostly small: one try.
+//! A part takes samples until it seems to be full. What it weighs is known when it is encoded: one that is too large all
+//! the same is made again as two of half the samples each.
 
 mod bounds;
 mod part;
 
+use std::iter;
 use std::ops::Range;
 
 use vtprof_profile::pprof::Profile;
@@ -38,7 +39,7 @@ pub(crate) fn add(
     let tables = Tables::of(profile);
     let all = profile.sample.len();
     // The last is the next to be made.
-    let mut ranges = Vec::from([0..all]);
+    let mut ranges: Vec<_> = iter::once(0..all).collect();
     let mut comments = recipe.comments(profile);
     if comments.iter().map(String::len).sum::<usize>() > bounds.most_comment_bytes() {
         formed.left_out.comments += comments.len() as u64;
@@ -46,26 +47,27 @@ pub(crate) fn add(
     }
     let mut number = 0;
     while let Some(range) = ranges.pop() {
-        let samples = profile.sample.get(range.clone()).unwrap_or_default();
         let first = if number == 0 { &comments[..] } else { &[] };
-        let part = tables.part(samples, recipe, first);
+        let samples = profile.sample.get(range.clone()).unwrap_or_default();
+        let part = tables.part(samples, recipe, first, bounds);
+        let middle = range.start + part.taken;
+        if middle < range.end {
+            ranges.push(middle..range.end);
+        }
+        let range = range.start..middle;
         let left_out = part.left_out;
         let empty = part.builder.sample_count() == 0;
         if empty && !(recipe.send_empty && all == 0) {
             formed.left_out.add(left_out);
             continue;
         }
-        let made = if part.builder.sample_count() > bounds.samples {
-            Err(Unfit::TooLarge)
-        } else {
-            let encoded = part.builder.finish();
-            bounds
-                .admit(&encoded)
-                .and_then(|()| encode(encoded, number))
-        };
+        let encoded = part.builder.finish();
+        let made = bounds
+            .admit(&encoded)
+            .and_then(|()| encode(encoded, number));
         match made {
             Ok(request) => {
-                let samples = samples.len() as u64 - left_out.samples;
+                let samples = range.len() as u64 - left_out.samples;
                 formed.requests.push(Request { samples, ..request });
                 formed.left_out.add(left_out);
                 number += 1;
@@ -75,7 +77,7 @@ pub(crate) fn add(
                 ranges.extend([second, first]);
             }
             Err(unfit) => formed.left_out.add(LeftOut {
-                samples: samples.len() as u64,
+                samples: range.len() as u64,
                 why: Some(match unfit {
                     Unfit::TooLarge => format!("one is larger than {} bytes", bounds.bytes),
                     Unfit::Broken(why) => why,

@@ -6,10 +6,16 @@ use std::collections::HashMap;
 use vtprof_profile::builder::{FunctionId, LocationId, ProfileBuilder, ValueType};
 use vtprof_profile::pprof::{Function, Label, Location, Profile, Sample};
 
+use super::Bounds;
 use crate::form::LeftOut;
 
 /// Name of the frame that stands for those that were taken away, as in the agent's own stacks.
 const DEEP: &str = "[truncated: depth]";
+
+/// What a sample, a frame of it and a function take beside their texts, roughly.
+const SAMPLE_BYTES: usize = 40;
+const FRAME_BYTES: usize = 2;
+const FUNCTION_BYTES: usize = 30;
 
 /// A label that is an id, and its key in the part.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +72,8 @@ pub(super) struct Tables<'p> {
 /// A part, and what is not in it.
 pub(super) struct Part {
     pub builder: ProfileBuilder,
+    /// How many of the samples are done with: all, or until it was full. At least one, where there is one.
+    pub taken: usize,
     pub left_out: LeftOut,
 }
 
@@ -80,7 +88,13 @@ impl<'p> Tables<'p> {
         }
     }
 
-    pub fn part(&self, samples: &[Sample], recipe: &Recipe<'_>, comments: &[String]) -> Part {
+    pub fn part(
+        &self,
+        samples: &[Sample],
+        recipe: &Recipe<'_>,
+        comments: &[String],
+        bounds: Bounds,
+    ) -> Part {
         let mut builder =
             ProfileBuilder::new(recipe.sample_types, recipe.period_type, recipe.period);
         builder.set_time(self.profile.time_nanos, self.profile.duration_nanos);
@@ -97,9 +111,16 @@ impl<'p> Tables<'p> {
             functions: HashMap::new(),
             longest_text: recipe.longest_text,
             locations: HashMap::new(),
+            bytes: comments.iter().map(String::len).sum(),
             left_out: LeftOut::default(),
         };
+        let mut taken = 0;
         for sample in samples {
+            let full = making.builder.sample_count() >= bounds.samples;
+            if full || making.bytes >= bounds.bytes {
+                break;
+            }
+            taken += 1;
             if let Err(why) = making.add(sample, recipe) {
                 making.left_out.samples += 1;
                 making.left_out.why.get_or_insert(why);
@@ -107,6 +128,7 @@ impl<'p> Tables<'p> {
         }
         Part {
             builder: making.builder,
+            taken,
             left_out: making.left_out,
         }
     }
@@ -134,6 +156,8 @@ struct Making<'t, 'p> {
     longest_text: usize,
     /// Frames of a location, the innermost inlined one first.
     locations: HashMap<u64, Box<[LocationId]>>,
+    /// What it weighs so far, roughly.
+    bytes: usize,
     left_out: LeftOut,
 }
 
@@ -156,8 +180,13 @@ impl Making<'_, '_> {
         }
         let labels = self.tables.labels(&sample.label, recipe.keys);
         let labels: Vec<_> = labels.iter().map(|(key, text)| (&**key, &**text)).collect();
+        let known = self.builder.sample_count();
         let added = self.builder.sample(&stack, &sample.value, &labels);
         added.map_err(|error| error.to_string())?;
+        if self.builder.sample_count() > known {
+            let texts: usize = labels.iter().map(|(_, text)| text.len()).sum();
+            self.bytes += SAMPLE_BYTES + FRAME_BYTES * stack.len() + texts;
+        }
         self.left_out.cut_stacks += u64::from(is_cut);
         Ok(())
     }
@@ -189,6 +218,7 @@ impl Making<'_, '_> {
         let (name, system_name, file) = (end(&name), end(&system_name), end(&file));
         let line = function.start_line;
         let made = self.builder.function(name, system_name, file, line);
+        self.bytes += FUNCTION_BYTES + name.len();
         self.functions.insert(id, made);
         Ok(made)
     }

@@ -262,7 +262,13 @@ func main() {
 	mux := http.NewServeMux()
 	path, handler := pushv1connect.NewPusherServiceHandler(r)
 	if *old {
-		mux.Handle(path, http.NotFoundHandler())
+		mux.HandleFunc(path, func(w http.ResponseWriter, request *http.Request) {
+			// All of it, or the answer is lost with the connection.
+			if _, err := io.Copy(io.Discard, request.Body); err != nil {
+				log.Print(err)
+			}
+			http.NotFound(w, request)
+		})
 	} else {
 		mux.Handle(path, handler)
 	}

@@ -1,0 +1,191 @@
+//! What switches the agent from afar: a thread that asks at `config_url=` and does what follows (`vtprof-deliver`, `remote`).
+//!
+//! Until it has been told to, nothing is sampled. What is said there has bounds of its own, narrower than those of options; a
+//! kind can be on only where an option had it on, as the session is prepared for those.
+
+use std::thread;
+
+use vtprof_deliver::remote::policy::Policy;
+use vtprof_deliver::remote::poller::{Apply, Http, Poller};
+use vtprof_deliver::remote::wanted::{Choice, Wanted};
+use vtprof_deliver::target::{Address, Backend, Credential, Scheme, Target, Token, fnv};
+use vtprof_profile::kind::Kind;
+
+use crate::delivery::say;
+use crate::jvm::worker;
+use crate::log;
+use crate::options::Options;
+use crate::session::{Change, Session};
+
+/// Its thread's name.
+pub const THREAD: &str = "vtprof-config";
+/// Who asks, in lines of the session.
+const WHO: &str = "config_url";
+
+/// Starts its thread; `None` when it could not be started.
+pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
+    let remote = &session.options.remote;
+    let mut target = Target::new(Backend::Pprof, address.clone());
+    target.ca.clone_from(&session.options.push.ca);
+    target.credential = remote.token_file.clone().map(|path| Credential {
+        scheme: Scheme::Word("Bearer".to_owned()),
+        token: Token::File(path),
+    });
+    let policy = Policy::new(&session.service, remote.key.clone());
+    let seed = fnv(&std::process::id().to_le_bytes());
+    let mut poller = Poller::new(policy, remote.every, seed, say());
+    let mut http = Http::new(target);
+    log::info(&format!("off until {address} says otherwise (config_url)"));
+    let run = move |_| {
+        while !session.is_over() {
+            poller.poll(&mut http, &Switch(session));
+            thread::sleep(poller.wait());
+        }
+    };
+    let failed = || {
+        log::error("config_url: its thread failed: nothing is switched from afar any more");
+        if let Some(session) = crate::session::get() {
+            session.give_up();
+        }
+    };
+    worker::spawn(session, THREAD, run, failed)
+}
+
+struct Switch(&'static Session);
+
+impl Apply for Switch {
+    fn apply(&self, wanted: &Wanted, _before: &Wanted) -> Result<(), String> {
+        let session = self.0;
+        let plan = session.rates.plan();
+        let (change, missing) = change(wanted, session.options, |kind| plan.is_prepared(kind));
+        if !missing.is_empty() {
+            let names: Vec<_> = missing.iter().map(|kind| kind.name()).collect();
+            log::warn(&format!(
+                "{WHO}: {} stays off: it was off when vtprof was loaded; give it as an option, too",
+                names.join(" and ")
+            ));
+        }
+        session
+            .set(&change, WHO)
+            .map_err(|error| error.to_string())?;
+        if let Some(delivery) = &session.delivery {
+            delivery.set_labels(labels(&session.options.push.labels, &wanted.labels));
+        }
+        Ok(())
+    }
+}
+
+/// What is to be changed, and kinds that are wanted and cannot be on.
+fn change(
+    wanted: &Wanted,
+    options: &Options,
+    is_prepared: impl Fn(Kind) -> bool,
+) -> (Change, Vec<Kind>) {
+    if !wanted.on {
+        let off = Change {
+            on: Some(false),
+            ..Change::default()
+        };
+        return (off, Vec::new());
+    }
+    let mut missing = Vec::new();
+    let mut periods = Vec::new();
+    for (kind, choice) in [
+        (Kind::Cpu, wanted.cpu),
+        (Kind::Wall, wanted.wall),
+        (Kind::Blocked, wanted.blocked),
+        (Kind::Lock, wanted.lock),
+        (Kind::Alloc, wanted.alloc),
+    ] {
+        if is_prepared(kind) {
+            let period = match choice {
+                Choice::Local => options.period(kind),
+                Choice::Off => None,
+                Choice::At(bytes) if kind == Kind::Alloc => Some(u64::from(bytes)),
+                Choice::At(hertz) => 1_000_000_000_u64.checked_div(u64::from(hertz)),
+            };
+            periods.push((kind, period));
+        } else if matches!(choice, Choice::At(_)) {
+            missing.push(kind);
+        }
+    }
+    let is_any_on = periods.iter().any(|(_, period)| period.is_some());
+    let change = Change {
+        on: Some(is_any_on),
+        // Nothing on is a stop: the session has no plan without a kind.
+        periods: if is_any_on { periods } else { Vec::new() },
+        every: Some(wanted.every.unwrap_or(options.every)),
+        halvings: None,
+    };
+    (change, missing)
+}
+
+/// Labels of the options, and those that are wanted, which win.
+fn labels(own: &[(String, String)], wanted: &[(String, String)]) -> Vec<(String, String)> {
+    let is_free = |(name, _): &&(String, String)| !wanted.iter().any(|(other, _)| other == name);
+    own.iter().filter(is_free).chain(wanted).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn options() -> Options {
+        let mut options = Options::default();
+        for (key, value) in [("cpu", "1000hz"), ("wall", "1ms"), ("every", "5s")] {
+            options.apply(key, value, "the test").unwrap();
+        }
+        options
+    }
+
+    fn of(wanted: &Wanted) -> (Change, Vec<Kind>) {
+        let prepared = [Kind::Cpu, Kind::Wall, Kind::Alloc];
+        change(wanted, &options(), |kind| prepared.contains(&kind))
+    }
+
+    #[test]
+    fn what_is_said_wins_over_options_and_what_is_not_said_is_theirs() {
+        let wanted = Wanted {
+            on: true,
+            cpu: Choice::At(200),
+            alloc: Choice::At(1 << 20),
+            lock: Choice::At(10),
+            blocked: Choice::Off,
+            ..Wanted::off()
+        };
+        let (change, missing) = of(&wanted);
+        let periods = [
+            (Kind::Cpu, Some(5_000_000)),
+            (Kind::Wall, Some(1_000_000)),
+            (Kind::Alloc, Some(1 << 20)),
+        ];
+        assert_eq!(change.periods, periods);
+        assert_eq!(
+            (change.on, change.every),
+            (Some(true), Some(Duration::from_secs(5)))
+        );
+        assert_eq!(missing, [Kind::Lock]);
+    }
+
+    #[test]
+    fn off_and_nothing_on_are_a_stop() {
+        assert_eq!(of(&Wanted::off()).0.on, Some(false));
+        let nothing = Wanted {
+            on: true,
+            cpu: Choice::Off,
+            wall: Choice::Off,
+            ..Wanted::off()
+        };
+        let (change, _) = of(&nothing);
+        assert_eq!((change.on, change.periods), (Some(false), Vec::new()));
+    }
+
+    #[test]
+    fn labels_from_afar_win_over_those_of_options() {
+        let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        let own = [pair("zone", "a"), pair("tier", "1")];
+        let all = labels(&own, &[pair("zone", "b")]);
+        assert_eq!(all, [pair("tier", "1"), pair("zone", "b")]);
+    }
+}

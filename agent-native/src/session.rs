@@ -48,7 +48,6 @@ use crate::log;
 use crate::options::value::spelled;
 use crate::options::{ContextStrategy, Options};
 use crate::publish;
-use crate::publish::attachers::Attachers;
 use crate::remote;
 use crate::sampling::engine::Engine;
 use crate::sampling::faults::{self, Containment};
@@ -116,8 +115,6 @@ pub struct Session {
     late: bool,
     /// Whether other processes may read which span a thread is in.
     pub publishes: bool,
-    /// Where the records lie that they may read of a span.
-    pub attachers: Attachers,
     /// Whether `Thread.threadId()` exists, which nobody can override (JDK 19+).
     pub has_final_thread_ids: bool,
     /// Whether this JVM has virtual threads.
@@ -256,7 +253,6 @@ impl Session {
             strategy: Mutex::new(Arc::from(strategy)),
             late,
             publishes: options.publish_context,
-            attachers: Attachers::new(options.publish_context),
             has_final_thread_ids: prepared.jvm.has_final_thread_ids(),
             has_virtual_threads: virtual_threads,
             bound_virtual_threads,

@@ -12,6 +12,7 @@ use vtprof_profile::kind::Kind;
 use vtprof_profile::model;
 use vtprof_profile::otlp::profiles::ProfilesData;
 use vtprof_profile::otlp::read_profiles;
+use vtprof_profile::pprof::Profile;
 use vtprof_profile::{Message, gzip};
 
 use common::{Sample, Sums, add_sums, all_labels, origin, profile, pushed, sums, unzipped, window};
@@ -216,7 +217,10 @@ proptest! {
             linked(&data, profile);
             let read = read_profiles(&data).expect("what can be read");
             prop_assert_eq!(read.len(), 1);
-            prop_assert_eq!(sums(&read[0].to_pprof(), all_labels), sums(profile, all_labels));
+            let mut bytes = Vec::new();
+            read[0].write_pprof(&mut bytes).expect("memory");
+            let back = Profile::decode(bytes.as_slice()).expect("what was just encoded");
+            prop_assert_eq!(sums(&back, all_labels), sums(profile, all_labels));
             prop_assert_eq!(&read[0].comments[0], "agent=vtprof");
         }
     }

@@ -244,15 +244,6 @@ impl<'a> ContextTable<'a> {
         self.find(thread).map(|(slot, _)| &slot.record)
     }
 
-    /// In which slot that record lies; `None` where it is of another table.
-    #[must_use]
-    pub fn slot_of(&self, record: &Record) -> Option<usize> {
-        let first = self.slots.as_ptr().addr();
-        let bytes = core::ptr::from_ref(record).addr().checked_sub(first)?;
-        let slot = bytes / size_of::<Slot>();
-        (slot < self.slots.len()).then_some(slot)
-    }
-
     /// Withdraws what other processes may read of the spans that `has_ended` says, in `count` slots from slot `first` on,
     /// from any thread. How many were.
     pub fn withdraw(

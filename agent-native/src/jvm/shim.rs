@@ -69,7 +69,7 @@ pub fn register(jni: Jni, class: jclass, shims: &Shims) -> jni::Result<()> {
         ),
         (
             c"spanEnded",
-            c"(JJJJJLjava/lang/String;IJJI)V",
+            c"(JJJJJLjava/lang/String;IJJIJ)V",
             span_ended as *const c_void,
         ),
         (
@@ -279,6 +279,7 @@ extern "system" fn span_ended(
     start_unix_ns: jlong,
     end_unix_ns: jlong,
     status: jint,
+    tagged_thread: jlong,
 ) {
     let at_ns = now_ns();
     let Some(session) = session::get() else {
@@ -300,7 +301,7 @@ extern "system" fn span_ended(
         status: SpanStatus::from_otlp(status),
     };
     if session.publishes {
-        publish::threads::end(session, span.cast_unsigned());
+        publish::threads::end(session, span.cast_unsigned(), JavaThreadId(tagged_thread));
     }
     session.events.push(SpanEvent::Ended {
         at_ns,

@@ -6,11 +6,9 @@
 //! |---|---|
 //! | [`variable`] | the thread-local variable by which others find a thread's record |
 //! | [`threads`] | which record that is: the one of the Java thread that runs |
-//! | [`attachers`] | whose record has a span that ends |
 //! | [`process`] | the mapping by which others find what is said of the process |
 //! | [`resource`] | what that is |
 
-pub mod attachers;
 pub mod process;
 pub mod resource;
 pub mod threads;

@@ -5,8 +5,8 @@
 //! The record is the virtual thread's and goes with it: a mount is one look-up and one pointer, and a context that changes
 //! while the thread is mounted is rewritten where others look already. Whoever frees a record turns them away first.
 //!
-//! A span may end while a scope of it is open. Whoever ends it withdraws the record of the thread that has attached it
-//! last, most often his own; what else there may be, the drain does, which looks at the table part by part.
+//! A span may end while a scope of it is open. Whoever ends it withdraws its own record and that of the thread that has
+//! attached it last; what else there may be, the drain does, which looks at the table part by part.
 
 use jni_sys::JNIEnv;
 use vtprof_signal::block::Block;
@@ -60,20 +60,17 @@ pub fn set(
         session.shared.counters.add(Counter::ContextUnpublished, 1);
     }
     variable::point_to(record.filter(|_| runs_here));
-    if let Some(slot) = record.and_then(|record| session.shared.contexts.slot_of(record)) {
-        session.attachers.note(tag.span, slot);
-    }
     Ok(())
 }
 
-/// Some thread ends that span.
-pub fn end(session: &Session, span: u64) {
-    if let Some(slot) = session.attachers.find(span) {
-        let contexts = &session.shared.contexts;
-        let withdrawn = contexts.withdraw(slot, 1, |its| its == span);
-        let counters = session.shared.counters;
-        counters.add(Counter::ContextWithdrawn, withdrawn as u64);
-    }
+/// The calling thread ends that span, which `attached` was the last to attach, as the shim says. A thread that has another
+/// span by now keeps it.
+pub fn end(session: &Session, span: u64, attached: JavaThreadId) {
+    let theirs = session.shared.contexts.record(attached);
+    let records = [variable::pointed_to(), theirs].into_iter().flatten();
+    let withdrawn = records.filter(|record| record.withdraw(|its| its == span));
+    let counters = session.shared.counters;
+    counters.add(Counter::ContextWithdrawn, withdrawn.count() as u64);
 }
 
 /// The session is over: nothing is believed any more, as nobody tells of mounts.

@@ -50,14 +50,15 @@ pub fn point_to(record: Option<&'static Record>) {
     compiler_fence(Ordering::SeqCst);
 }
 
+/// The record that others read of the calling thread.
+pub fn pointed_to() -> Option<&'static Record> {
+    // SAFETY: the variable is null or what `point_to` was given, which lives for ever; a record is atomics alone.
+    unsafe { place().read_volatile().as_ref() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn pointed_to() -> Option<&'static Record> {
-        // SAFETY: the variable is null or what `point_to` was given, which lives for ever; a record is atomics alone.
-        unsafe { place().read_volatile().as_ref() }
-    }
 
     #[test]
     fn each_thread_has_a_pointer_of_its_own_that_begins_as_null() {

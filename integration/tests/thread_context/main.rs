@@ -24,6 +24,7 @@ use vtprof_integration::truth_run::{Strategy, TruthRun};
 use vtprof_integration::workdir::WorkDir;
 
 use ledger::{Ledger, Says};
+use message::Attributes;
 use outside::Process;
 use stopped::Stopped;
 use variable::Variable;
@@ -249,8 +250,6 @@ fn without_the_option_there_is_nothing_to_read() {
     let (resource, _) = process_context(&jdk, "publish_context=off").expect("a run");
     assert!(resource.is_none(), "{resource:?}");
 }
-
-type Attributes = Vec<(String, String)>;
 
 /// What a JVM says of itself by the reading protocol of OTEP 4719: its resource, and its own attributes.
 fn process_context(jdk: &Jdk, option: &str) -> Result<(Option<Attributes>, Attributes)> {

@@ -38,6 +38,9 @@ impl<'a> Field<'a> {
     }
 }
 
+/// Keys and values, in their order.
+pub type Attributes = Vec<(String, String)>;
+
 /// Key and value of a `KeyValue`, the value as text: numbers in digits, a list as `[…]`.
 pub fn key_value(bytes: &[u8]) -> Result<(String, String)> {
     let (mut key, mut value) = (String::new(), String::new());
@@ -66,7 +69,7 @@ fn any_value(bytes: &[u8]) -> Result<String> {
 }
 
 /// Attributes of a `ProcessContext`: those of its resource, and its own.
-pub fn process_context(bytes: &[u8]) -> Result<(Vec<(String, String)>, Vec<(String, String)>)> {
+pub fn process_context(bytes: &[u8]) -> Result<(Attributes, Attributes)> {
     let (mut resource, mut own) = (Vec::new(), Vec::new());
     for (number, field) in fields(bytes)? {
         match number {

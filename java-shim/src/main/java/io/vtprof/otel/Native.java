@@ -52,6 +52,8 @@ final class Native {
      * @param parentSpanId 0 when the span has no parent
      * @param kind number of OTLP's SpanKind: INTERNAL 1, SERVER 2, CLIENT 3, PRODUCER 4, CONSUMER 5
      * @param status number of OTLP's StatusCode: unset 0, ok 1, error 2
+     * @param taggedThreadId the thread that was tagged with the span last, 0 when there is none: it may have a scope of it
+     *     open still
      */
     static native void spanEnded(
             long traceHi,
@@ -63,7 +65,8 @@ final class Native {
             int kind,
             long startEpochNanos,
             long endEpochNanos,
-            int status);
+            int status,
+            long taggedThreadId);
 
     /** The span was collected without having ended, or is not tracked: no sample may carry it any more. */
     static native void spanLost(long spanId);

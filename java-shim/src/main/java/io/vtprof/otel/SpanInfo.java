@@ -9,7 +9,8 @@ import java.lang.ref.WeakReference;
  * What is known of one live span, its ids parsed once when it starts: an attach only hands numbers on.
  *
  * <p>Is itself the weak reference to the span, so a span that nobody ends can be collected and its entry found through
- * the queue. Immutable.
+ * the queue. Immutable but for
+ * one hint.
  */
 final class SpanInfo extends WeakReference<ReadableSpan> {
     /** The context object the SDK's span gives away: the same object each time, so identity tells most look-ups right. */
@@ -26,6 +27,12 @@ final class SpanInfo extends WeakReference<ReadableSpan> {
 
     /** Id of the thread that started the span. */
     final long startThread;
+
+    /**
+     * Id of the thread that was tagged with the span last; 0 for none. Plain: the agent holds it against that thread's own
+     * tag.
+     */
+    long taggedThread;
 
     SpanInfo(
             ReadableSpan span,
@@ -55,6 +62,7 @@ final class SpanInfo extends WeakReference<ReadableSpan> {
         if (info == null) {
             Native.set(thread, 0, 0, 0, 0, 0);
         } else {
+            info.taggedThread = thread;
             Native.set(thread, info.traceHi, info.traceLo, info.spanId, info.localRootSpanId, info.traceFlags);
         }
     }

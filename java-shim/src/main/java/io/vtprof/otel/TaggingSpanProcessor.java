@@ -136,7 +136,8 @@ final class TaggingSpanProcessor implements SpanProcessor {
                     otlpKind(data.getKind()),
                     data.getStartEpochNanos(),
                     data.getEndEpochNanos(),
-                    otlpStatus(data.getStatus().getStatusCode()));
+                    otlpStatus(data.getStatus().getStatusCode()),
+                    info.taggedThread);
         } catch (Throwable failed) {
             Log.failed(failed);
             // Whatever could not be told of it, it has ended.

@@ -157,7 +157,8 @@ public final class FakeAgent {
             int kind,
             long startEpochNanos,
             long endEpochNanos,
-            int status) {
+            int status,
+            long taggedThreadId) {
         ENDS.incrementAndGet();
         if (keepEvents) {
             Tag ids = new Tag(traceHi, traceLo, spanId, localRootSpanId);

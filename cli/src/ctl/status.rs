@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn people_read_what_is_sampled_how_often_and_figures_that_are_not_zero() {
-        let text = written(|answer, process, out| print(answer, process, out));
+        let text = written(print);
         for part in [
             "running, 9 threads, 8 of them",
             "each 20ms, each 10ms asked for",
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn programs_read_all_of_it_with_numbers_as_numbers() {
-        let text = written(|answer, process, out| json(answer, process, out));
+        let text = written(json);
         let value: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(value["pid"], std::process::id());
         assert_eq!(value["kinds"][0]["period"], 20_000_000);

@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_process_context_is_byte_by_byte_what_the_schema_says() {
         let context = ProcessContext::of_threads(vec![KeyValue::string("a", "b")], "s1");
-        let mut expected = Vec::new();
+        let mut expected = Vec::<u8>::new();
         // resource (1) { attributes (1) { key (1) "a", value (2) { string_value (1) "b" } } }
         expected.extend(b"\x0a\x0a\x0a\x08\x0a\x01a\x12\x03\x0a\x01b");
         // attributes (2) { key (1) …, value (2) { string_value (1) "s1" } }

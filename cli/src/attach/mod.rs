@@ -7,7 +7,7 @@ pub mod options;
 pub mod process;
 mod recording;
 mod requests;
-mod root;
+pub mod root;
 mod words;
 
 use std::io::Write;

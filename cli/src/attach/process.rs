@@ -128,10 +128,11 @@ impl Process {
         Root::of(&self.folder()).map_err(|error| anyhow!("the files of {}: {error}", self.named()))
     }
 
-    /// A path of the process' as this program sees it: the same, where both see the same files.
+    /// A path of the process's, as a person finds it: the same, where both see the same files. Not one to open.
     pub fn seen_if_other(&self, path: &Path) -> PathBuf {
         if self.has_another_root() {
-            self.seen(path)
+            let inner = path.strip_prefix("/").unwrap_or(path);
+            self.folder().join("root").join(inner)
         } else {
             path.to_owned()
         }

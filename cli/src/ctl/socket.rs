@@ -1,9 +1,8 @@
 //! The agent's socket: `/tmp/vtprof-UID/PID-START.sock`, as the JVM sees it.
 
-use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
@@ -12,6 +11,7 @@ use rustix::process::geteuid;
 
 use crate::attach::library::LIBRARY;
 use crate::attach::process::Process;
+use crate::attach::root::{Folder, Root};
 
 /// How long the agent may take: it may have another client, and `flush=` may be 5 minutes.
 const PATIENCE: Duration = Duration::from_secs(330);
@@ -58,39 +58,41 @@ pub fn ask(process: &Process, line: &str) -> Result<String> {
 /// Connects to the process itself: a file of that name may be another's.
 fn connect(process: &Process) -> Option<UnixStream> {
     let start = format!("{}-", process.inner_number());
+    let is_socket = |name: &String| name.starts_with(&start) && name.ends_with(".sock");
+    // Held while paths below them are in use.
     let folders = folders(process);
-    let sockets = folders
-        .iter()
-        .filter_map(|folder| fs::read_dir(folder).ok());
+    let sockets = folders.iter().flat_map(|folder| {
+        let names = folder.names().unwrap_or_default().into_iter();
+        names
+            .filter(is_socket)
+            .map(|name| folder.entry(&name))
+            .collect::<Vec<_>>()
+    });
     sockets
-        .flat_map(|entries| entries.flatten())
-        .filter(|entry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            name.starts_with(&start) && name.ends_with(".sock")
-        })
-        .find_map(|entry| {
-            let stream = UnixStream::connect(entry.path()).ok()?;
-            let peer = socket_peercred(&stream).ok()?.pid.as_raw_nonzero().get();
-            (peer.unsigned_abs() == process.number()).then_some(stream)
+        .filter_map(|path| UnixStream::connect(path).ok())
+        .find(|stream| {
+            let peer = socket_peercred(stream).map(|peer| peer.pid.as_raw_nonzero().get());
+            peer.is_ok_and(|peer| peer.unsigned_abs() == process.number())
         })
 }
 
-/// Folders that may have it. The user's number may be another in the JVM's namespace, so all that are called so.
-fn folders(process: &Process) -> Vec<PathBuf> {
-    let parents = [process.seen(Path::new("/tmp")), PathBuf::from("/tmp")];
-    let entries = parents
-        .iter()
-        .filter_map(|parent| fs::read_dir(parent).ok());
-    let is_one = |name: &str| {
+/// Folders that may have it, as the process sees them, or as this program does where it may not look there. The user's
+/// number may be another in the JVM's namespace, so all that are called so.
+fn folders(process: &Process) -> Vec<Folder> {
+    let roots = [process.root().ok(), Root::of(Path::new("/proc/self")).ok()];
+    let is_one = |name: &String| {
         let user = name.strip_prefix("vtprof-");
         user.is_some_and(|user| !user.is_empty() && user.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    entries
-        .flat_map(|entries| entries.flatten())
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_one))
-        .map(|entry| entry.path())
-        .collect()
+    let found = roots.into_iter().flatten().flat_map(|root| {
+        let parent = Path::new("/tmp");
+        let names = root.folder(parent).and_then(|folder| folder.names());
+        let names = names.unwrap_or_default().into_iter().filter(is_one);
+        names
+            .filter_map(|name| root.folder(&parent.join(name)).ok())
+            .collect::<Vec<_>>()
+    });
+    found.collect()
 }
 
 /// Why there is none.

@@ -50,7 +50,6 @@ fn kind_of_series(line: &Value) -> Kind {
 }
 
 #[test]
-#[ignore = "wants the option push=, which is delivery's transport and not here yet"]
 fn servers_get_what_the_files_have() {
     let start = |receiver: anyhow::Result<Option<Receiver>>| receiver.expect("it starts");
     let (Some(pyroscope), Some(pprof), Some(otlp)) = (

@@ -70,6 +70,7 @@ pub fn of(
     let form = |backend| match backend {
         Backend::Pyroscope => Form::Pyroscope(Pyroscope {
             span: push.span,
+            trace_ids: !push.without_trace_ids,
             ..Pyroscope::default()
         }),
         Backend::Otlp => Form::Otlp,

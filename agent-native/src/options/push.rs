@@ -34,6 +34,8 @@ pub struct Push {
     pub to: Vec<To>,
     /// Whose id Pyroscope gets.
     pub span: PushSpan,
+    /// Whether it gets no trace ids.
+    pub without_trace_ids: bool,
     /// What goes before the token, for each target or for all.
     pub auth: Vec<Option<Scheme>>,
     /// Files of tokens, likewise.
@@ -49,7 +51,7 @@ pub struct Push {
 }
 
 /// Keys of this module, as a message names them.
-pub const KEYS: [&str; 8] = [
+pub const KEYS: [&str; 9] = [
     "label.NAME",
     "push",
     "push_auth",
@@ -58,6 +60,7 @@ pub const KEYS: [&str; 8] = [
     "push_spool",
     "push_tenant",
     "push_token_file",
+    "push_trace_ids",
 ];
 
 /// Whether a key is one of them.
@@ -88,6 +91,10 @@ impl Push {
             "push_span" => {
                 let words = [("root", PushSpan::Root), ("current", PushSpan::Current)];
                 self.span = value::word(text, &words)?;
+            }
+            "push_trace_ids" => {
+                let words = [("on", false), ("off", true)];
+                self.without_trace_ids = value::word(text, &words)?;
             }
             "push_spool" => self.spool = Some(spool(text)?),
             "push_tenant" => self.tenants = list(text, |part| optional(part, tenant))?,
@@ -185,6 +192,8 @@ mod tests {
             [word("Bearer"), basic, word("Collector"), None]
         );
         assert_eq!(applied("push_ca", "/ca").unwrap().ca, Some("/ca".into()));
+        assert!(applied("push_trace_ids", "off").unwrap().without_trace_ids);
+        assert!(!Push::default().without_trace_ids);
         let span = applied("push_span", "current").unwrap().span;
         assert_eq!(span, PushSpan::Current);
         let spool = |bytes| DiskSpool {
@@ -220,6 +229,7 @@ mod tests {
             ("push_auth", "basic:me:hunter2"),
             ("push_auth", "basic"),
             ("push_span", "both"),
+            ("push_trace_ids", "no"),
             ("push_spool", "/s,many"),
             ("push_spool", "/s,0"),
             ("label.", "x"),

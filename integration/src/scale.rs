@@ -14,7 +14,7 @@ pub fn headline_samples() -> u64 {
 /// # Panics
 /// The variable holds no number.
 pub fn looks() -> u64 {
-    number("VTPROF_LOOKS", 2_000)
+    number("VTPROF_LOOKS", 600)
 }
 
 /// How often the agent is stopped and started: `VTPROF_CYCLES`.

@@ -72,7 +72,7 @@ fn load(jdk: &Jdk, dir: &Path, options: &str) -> Running {
 
 #[test]
 fn rates_are_set_and_windows_dumped_under_load_and_every_expiry_stays_in_the_books() {
-    for jdk in jdk::each("ctl") {
+    for jdk in jdk::ends("ctl") {
         let _machine = Machine::turn();
         let dir = WorkDir::new("ctl").expect("a folder");
         let out = dir.path().join("out");
@@ -427,7 +427,7 @@ fn above_its_budget_the_agent_lowers_its_rates_and_says_so() {
 
 #[test]
 fn java_code_switches_the_agent_without_opentelemetry_and_jmx_does() {
-    for jdk in jdk::each("ctl_java") {
+    for jdk in jdk::ends("ctl_java") {
         if jdk.tool("javac").is_none() {
             continue;
         }

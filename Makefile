@@ -6,6 +6,7 @@
 # make stacks     a million stacks of virtual threads judged: an hour
 # make soak       chaos under the highest rate: MINUTES=1 JDK=25 GC=G1 SEED=… PACE=stress=4000hz KINDS=all|cpu MALLOC=debug|plain
 # make bench-merge  `vtprof merge` and `diff` beside `go tool pprof`: WINDOWS=1000 ROUNDS=5 ONLY=merge|diff
+# make bench-push  what an application notices of servers that take no profiles: ROUNDS=3 SECONDS=30
 # make fuzz       the parsers under libFuzzer: MINUTES=60
 # make receivers-test  profiles sent to the OpenTelemetry Collector, too: builds it first, some minutes
 # make browser-test  the pages of `vtprof flame` and `vtprof view` in Chromium
@@ -13,7 +14,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := dist
-.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak receivers receivers-test browser-test bench bench-merge fuzz native prepare prepare-demo prepare-test prepare-matrix clean
+.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak receivers receivers-test browser-test bench bench-merge bench-push fuzz native prepare prepare-demo prepare-test prepare-matrix clean
 
 JDK17 = $(shell . scripts/lib.sh; find_jdk 17 999 javac)
 JDK21 = $(shell . scripts/lib.sh; find_jdk 21 999 javac)
@@ -100,6 +101,9 @@ browser-test:
 bench: prepare-test native shim java
 	scripts/bench.sh
 	cargo run -p vtprof-integration --locked --example handler_time
+
+bench-push: prepare-test native shim java
+	cargo run -p vtprof-integration --locked --example push_cost
 
 bench-merge: prepare
 	scripts/bench_merge.sh

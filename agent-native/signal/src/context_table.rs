@@ -88,20 +88,20 @@ impl Slot {
     }
 
     fn load(&self) -> Lookup {
-        let before = self.record.sequence(Ordering::Relaxed);
+        let before = self.record.sequence();
         compiler_fence(Ordering::SeqCst);
         let tag = self.tag();
         compiler_fence(Ordering::SeqCst);
-        let after = self.record.sequence(Ordering::Relaxed);
+        let after = self.record.sequence();
         Lookup::of(before, tag, after)
     }
 
     /// As `load`, from another thread than the owner's, whose id is `thread`; with the number of the rewrite.
     fn seen(&self, thread: JavaThreadId) -> (Sequence, Lookup) {
-        let before = self.record.sequence(Ordering::Acquire);
+        let before = self.record.sequence_acquired();
         let tag = self.tag();
         fence(Ordering::Acquire);
-        let after = self.record.sequence(Ordering::Relaxed);
+        let after = self.record.sequence();
         // The slot may have become another's before the first look: then it is so still, as no id comes again.
         let is_theirs = self.key.load(Ordering::Relaxed) == thread.0;
         let seen = if is_theirs {

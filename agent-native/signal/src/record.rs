@@ -91,10 +91,17 @@ impl Record {
         }
     }
 
-    /// Number of the last rewrite, or of the one under way.
+    /// Number of the last rewrite, or of the one under way. Relaxed: a fence of the caller's orders it.
     #[must_use]
-    pub fn sequence(&self, ordering: Ordering) -> Sequence {
-        Sequence::of(self.word.load(ordering))
+    pub fn sequence(&self) -> Sequence {
+        Sequence::of(self.word.load(Ordering::Relaxed))
+    }
+
+    /// The same, and what is read afterwards is no older. Pair: the store that ends a rewrite. Not by a parameter: an
+    /// ordering that a load cannot have is a panic, and this runs in the handler.
+    #[must_use]
+    pub fn sequence_acquired(&self) -> Sequence {
+        Sequence::of(self.word.load(Ordering::Acquire))
     }
 
     /// Upper and lower half of the trace id, and the span id.
@@ -202,7 +209,7 @@ mod tests {
         let record = Record::new();
         rewrite(&record, &TAG, TraceFlags::SAMPLED);
         let odd = record.begin();
-        assert!(record.sequence(Ordering::Relaxed).is_odd());
+        assert!(record.sequence().is_odd());
         assert_eq!(bytes(&record)[24..28], [0; 4]);
         record.put(&TAG);
         assert_eq!(bytes(&record)[24..28], [0; 4]);
@@ -219,12 +226,12 @@ mod tests {
         rewrite(&record, &TAG, TraceFlags::SAMPLED);
         assert!(!record.withdraw(|span| span != TAG.span));
         assert_eq!(bytes(&record)[24], 1);
-        let before = record.sequence(Ordering::Relaxed);
+        let before = record.sequence();
         assert!(record.withdraw(|span| span == TAG.span));
         assert_eq!(bytes(&record)[24], 0);
         assert!(!record.withdraw(|_| true), "it is withdrawn already");
         // Nothing was rewritten: whoever looks for the tag itself finds it still.
-        assert_eq!(record.sequence(Ordering::Relaxed), before);
+        assert_eq!(record.sequence(), before);
         assert_eq!(record.ids().2, TAG.span);
         rewrite(&record, &TAG, TraceFlags::SAMPLED);
         assert_eq!(bytes(&record)[24], 1);

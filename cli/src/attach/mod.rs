@@ -4,6 +4,7 @@
 
 pub mod library;
 pub mod options;
+pub mod peer;
 pub mod process;
 mod recording;
 mod requests;

@@ -99,10 +99,7 @@ pub fn print(answer: &Answer, process: &Process, out: &mut impl Write) -> Result
         value("timers")
     )?;
     let files = answer.out().map_or_else(
-        || match answer.has_no_files() {
-            true => OFF.to_owned(),
-            false => "?".to_owned(),
-        },
+        || if answer.has_no_files() { OFF } else { "?" }.to_owned(),
         |files| process.seen_if_other(files).display().to_string(),
     );
     for (key, text) in [

@@ -12,9 +12,17 @@ flags=()
 while IFS= read -r pair; do
   flags+=("--remap-path-prefix=$pair")
 done < <(build_paths)
-if [ -n "${RUSTFLAGS:-}" ]; then
-  # Cargo would not look at its configuration then.
-  export RUSTFLAGS="$RUSTFLAGS ${flags[*]}"
+# Cargo does not look at its configuration where one of these is there. The first is what it takes of two, and a flag in it may
+# have blanks, as a path has.
+if [ -n "${CARGO_ENCODED_RUSTFLAGS+set}${RUSTFLAGS:-}" ]; then
+  if [ -n "${CARGO_ENCODED_RUSTFLAGS+set}" ]; then
+    mapfile -t -d $'\x1f' given < <(printf '%s' "$CARGO_ENCODED_RUSTFLAGS")
+  else
+    read -r -d '' -a given <<<"$RUSTFLAGS" || true
+  fi
+  given+=("${flags[@]}")
+  CARGO_ENCODED_RUSTFLAGS="$(IFS=$'\x1f' && printf '%s' "${given[*]}")"
+  export CARGO_ENCODED_RUSTFLAGS
   exec cargo build --release --locked "$@"
 fi
 # Joins what configurations have for a target; what one has for every build (build.rustflags) is not looked at then.

@@ -9,7 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::args::RunArgs;
-use crate::attach::{library, options};
+use crate::attach::library;
+use crate::attach::options::{self, Out};
 use crate::text::note;
 
 /// Every JVM reads options from it, and says so in a line.
@@ -39,11 +40,14 @@ pub fn run(args: &RunArgs) -> Result<()> {
         command.env(VARIABLE, with_flag(env::var_os(VARIABLE), &agent)?);
         "; every JVM it starts reads the agent from JAVA_TOOL_OPTIONS"
     };
-    note(&format!(
-        "profiles appear in {}, next: vtprof spans {}{how}",
-        out.display(),
-        out.display()
-    ));
+    let place = match &out {
+        Out::In(folder) => {
+            let folder = folder.display();
+            format!("profiles appear in {folder}, next: vtprof spans {folder}")
+        }
+        Out::Off => options::NO_FILES.to_owned(),
+    };
+    note(&format!("{place}{how}"));
     let error = command.args(words).exec();
     Err(anyhow!("{}: {error}", program.display()))
 }

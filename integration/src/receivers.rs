@@ -1,5 +1,5 @@
 //! Servers that profiles are sent to, of their makers' own code: `scripts/receivers.sh` builds them. A test that wants one
-//! which is not there says so and is skipped.
+//! which is not there says so and is skipped, unless `VTPROF_REQUIRE_RECEIVERS=pyroscope,otlp,collector` names it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,15 +26,20 @@ pub struct Receiver {
     lines: mpsc::Receiver<String>,
 }
 
-fn program(name: &str, test: &str) -> Option<PathBuf> {
+fn program(name: &str, test: &str) -> Result<Option<PathBuf>> {
     let program = repository().join(".toolchain/receivers").join(name);
     if program.is_file() {
-        return Some(program);
+        return Ok(Some(program));
     }
+    let required = std::env::var("VTPROF_REQUIRE_RECEIVERS").unwrap_or_default();
+    ensure!(
+        !required.split(',').any(|required| required.trim() == name),
+        "{test}: no {name} receiver, and VTPROF_REQUIRE_RECEIVERS={required} wants it: scripts/receivers.sh {name} builds it"
+    );
     say(&format!(
-        "SKIPPED {test}: no {name} receiver here, scripts/receivers.sh {name} builds it where there is Go"
+        "SKIPPED {test}: no {name} receiver here, scripts/receivers.sh {name} builds it where there are Go and its modules"
     ));
-    None
+    Ok(None)
 }
 
 impl Receiver {
@@ -55,7 +60,7 @@ impl Receiver {
     }
 
     fn own(name: &str, test: &str, flags: &[&str]) -> Result<Option<Self>> {
-        let Some(program) = program(name, test) else {
+        let Some(program) = program(name, test)? else {
             return Ok(None);
         };
         let mut started = Self::start(Command::new(program).args(flags))?;
@@ -68,7 +73,7 @@ impl Receiver {
     /// # Errors
     /// It does not start.
     pub fn collector(test: &str, next: &Receiver) -> Result<Option<Self>> {
-        let Some(program) = program("collector", test) else {
+        let Some(program) = program("collector", test)? else {
             return Ok(None);
         };
         let config = repository().join("integration/receivers/collector/config.yaml");

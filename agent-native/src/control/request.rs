@@ -86,12 +86,15 @@ fn obey(session: &Session, request: Request, who: &str) -> Result<Vec<String>, S
         }
         Request::Stop => {
             session.pause().map_err(|error| error.to_string())?;
-            let out = session.directory.path().display();
+            let out = session.directory.word();
             Ok(vec![state(session), format!("out={out}")])
         }
         Request::Dump => {
             let files = session.dump().map_err(|error| error.to_string())?;
-            Ok(vec![format!("files={}", files.display())])
+            Ok(vec![files.map_or_else(
+                || format!("out={}", session.directory.word()),
+                |files| format!("files={}", files.display()),
+            )])
         }
         Request::Set(change) => {
             let applied = session

@@ -45,10 +45,20 @@ impl Directory {
         self.is_off
     }
 
-    /// Absolute path, or what is said in its place where there is none.
+    /// Absolute path, or what a message to people says in its place where there is none.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where files go, in an answer: the absolute path, or `off` where there are none.
+    #[must_use]
+    pub fn word(&self) -> String {
+        if self.is_off {
+            "off".to_owned()
+        } else {
+            self.path.display().to_string()
+        }
     }
 
     /// Writes a whole file under a temporary name ([`temporary`]) and renames it.
@@ -128,6 +138,13 @@ mod tests {
         let full = |_| Err(io::Error::other("disk full"));
         assert!(directory.write("b.pb.gz", full).is_err());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn without_a_directory_an_answer_says_off_and_no_path() {
+        assert_eq!(Directory::off().word(), "off");
+        let directory = Directory::open(&fresh("word")).unwrap();
+        assert_eq!(Path::new(&directory.word()), directory.path());
     }
 
     #[test]

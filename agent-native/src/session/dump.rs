@@ -43,11 +43,11 @@ impl Session {
     }
 
     /// Closes the window in progress, writes its files and begins the next: a pattern that those files have, with `*` for
-    /// the kind. Not to be called by the drain.
+    /// the kind; `None` with `out=off`, where it is sent alone. Not to be called by the drain.
     ///
     /// # Errors
     /// See [`DumpError`].
-    pub fn dump(&self) -> Result<PathBuf, DumpError> {
+    pub fn dump(&self) -> Result<Option<PathBuf>, DumpError> {
         let phase = self.phase.lock();
         if self.is_over() || *phase == Phase::Stopped {
             return Err(DumpError::Stopped);
@@ -61,7 +61,10 @@ impl Session {
         if let Some(fault) = last.fault {
             return Err(DumpError::Lost(fault));
         }
+        if self.directory.is_off() {
+            return Ok(None);
+        }
         let name = file_name::name(&self.service, std::process::id(), "*", last.named_unix_ns);
-        Ok(self.directory.path().join(name))
+        Ok(Some(self.directory.path().join(name)))
     }
 }

@@ -44,7 +44,7 @@ impl Session {
         }
     }
 
-    /// How things stand. `period.KIND` is in ns, for allocations in bytes, and 0 for a kind that is off but can be set;
+    /// How things stand. `out` is a path, or `off` without files; `period.KIND` is in ns, for allocations in bytes, and 0 for a kind that is off but can be set;
     /// `asked.KIND` is what a budget has made longer. A figure is `counter.NAME` or `gauge.NAME`.
     pub fn status_lines(&self) -> Vec<String> {
         let plan = self.rates.plan();
@@ -57,7 +57,7 @@ impl Session {
             format!("jvm={}", self.facts.jvm),
             format!("engine={}", self.facts.engine),
             format!("context={}", self.strategy()),
-            format!("out={}", self.directory.path().display()),
+            format!("out={}", self.directory.word()),
             format!("every_ns={}", plan.every.as_nanos()),
             format!("halvings={}", plan.halvings),
             format!("threads={threads}"),

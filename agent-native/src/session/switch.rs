@@ -162,7 +162,7 @@ impl Session {
             env!("CARGO_PKG_VERSION"),
             figures.join(" "),
             self.strategy(),
-            self.directory.path().display()
+            self.directory.word()
         )
     }
 }

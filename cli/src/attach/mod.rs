@@ -4,6 +4,7 @@
 
 pub mod library;
 pub mod options;
+pub mod peer;
 pub mod process;
 mod recording;
 mod requests;
@@ -19,6 +20,7 @@ use crate::args::{AttachArgs, Control, Length};
 use crate::figures::plural;
 use crate::text::{note, printable};
 
+use options::{NO_FILES, OFF, Out};
 use process::Process;
 use recording::{End, Files, Interrupt};
 use requests::Listener;
@@ -61,13 +63,16 @@ pub fn run(args: &AttachArgs, out: &mut impl Write) -> Result<()> {
             target.process.named()
         );
     }
-    let directory = match args.control {
-        None => Some(directory(&target.process, &options)?),
+    // `None` where that cannot be told.
+    let place = match args.control {
+        None => Some(place(&target.process, &options)?),
         Some(Control::Status) => return target.say_status(out),
-        Some(_) => target.directory_of_loaded()?,
+        Some(_) => target.place_of_loaded()?,
     };
-    let files = directory.map(|directory| Files::of(&target.process, &directory));
-    let files = files.transpose()?;
+    let files = match &place {
+        Some(Out::In(directory)) => Some(Files::of(&target.process, directory)?),
+        Some(Out::Off) | None => None,
+    };
     match args.control {
         None => target.load(&options)?,
         Some(control) => target.control(control)?,
@@ -76,13 +81,16 @@ pub fn run(args: &AttachArgs, out: &mut impl Write) -> Result<()> {
         Some(length) => target.record(length, &interrupt)?,
         None if args.control == Some(Control::Stop) => {}
         None => {
-            let of_them = files.as_ref().map_or_else(
-                || "the directory that the agent was loaded with".to_owned(),
-                |files| files.folder().display().to_string(),
-            );
+            let of_them = match (&files, place) {
+                (Some(files), _) => format!("files appear in {}", files.folder().display()),
+                (None, Some(_)) => NO_FILES.to_owned(),
+                (None, None) => {
+                    "files appear in the directory that the agent was loaded with".to_owned()
+                }
+            };
             writeln!(
                 out,
-                "{} is profiled, files appear in {}; vtprof attach {} --control stop ends that",
+                "{} is profiled, {}; vtprof attach {} --control stop ends that",
                 printable(&target.process.named()),
                 printable(&of_them),
                 args.pid
@@ -90,9 +98,13 @@ pub fn run(args: &AttachArgs, out: &mut impl Write) -> Result<()> {
             return Ok(());
         }
     }
-    match files {
-        Some(files) => say_files(&files, target.process.is_alive(), out),
-        None => {
+    match (files, place) {
+        (Some(files), _) => say_files(&files, target.process.is_alive(), out),
+        (None, Some(_)) => {
+            note(NO_FILES);
+            Ok(())
+        }
+        (None, None) => {
             note(
                 "the files are in the directory that the agent was loaded with: a line on the JVM's standard error names it",
             );
@@ -101,8 +113,8 @@ pub fn run(args: &AttachArgs, out: &mut impl Write) -> Result<()> {
     }
 }
 
-/// Where the agent writes, as the JVM sees it.
-fn directory(process: &Process, options: &str) -> Result<PathBuf> {
+/// Where the agent writes.
+fn place(process: &Process, options: &str) -> Result<Out> {
     let environment = process.variable(options::ENVIRONMENT).unwrap_or_default();
     options::out(
         options,
@@ -180,18 +192,21 @@ impl Target {
     }
 
     /// Where the vtprof writes that is in the JVM already; `None` where that cannot be told.
-    fn directory_of_loaded(&self) -> Result<Option<PathBuf>> {
+    fn place_of_loaded(&self) -> Result<Option<Out>> {
         // It stands last, as it may contain anything.
         if let Some((_, out)) = self
             .status()?
             .as_deref()
             .and_then(|line| line.split_once(" out="))
         {
-            return Ok(Some(PathBuf::from(out)));
+            return Ok(Some(match out {
+                OFF => Out::Off,
+                out => Out::In(PathBuf::from(out)),
+            }));
         }
         let options = self.process.agent_options(library::LIBRARY);
         options
-            .map(|options| directory(&self.process, &options))
+            .map(|options| place(&self.process, &options))
             .transpose()
     }
 

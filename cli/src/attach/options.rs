@@ -11,6 +11,20 @@ const OUT: &str = "vtprof";
 /// The variable that the agent reads as well.
 pub const ENVIRONMENT: &str = "VTPROF_OPTS";
 
+/// The value of `out=` without files, in options and in answers. A path in an answer is absolute.
+pub const OFF: &str = "off";
+/// What is said of them then.
+pub const NO_FILES: &str = "no files: out=off";
+
+/// Where an agent's profiles go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Out {
+    /// To its servers alone.
+    Off,
+    /// A directory, as the JVM sees it.
+    In(PathBuf),
+}
+
 /// The option string for the agent.
 ///
 /// # Errors
@@ -66,7 +80,7 @@ fn value_of(options: &str, key: &str) -> Option<String> {
     found
 }
 
-/// The directory of the profiles as the agent settles it: by its option string, else by its environment, else by the file
+/// Where the profiles go as the agent settles it: by its option string, else by its environment, else by the file
 /// that one of them names. `read` reads a file that the JVM sees.
 ///
 /// # Errors
@@ -76,7 +90,7 @@ pub fn out(
     environment: &str,
     working_directory: &Path,
     read: impl FnOnce(&Path) -> Result<String>,
-) -> Result<PathBuf> {
+) -> Result<Out> {
     let either = |key| value_of(options, key).or_else(|| value_of(environment, key));
     let out = match (either("out"), either("config")) {
         (Some(out), _) => Some(out),
@@ -92,7 +106,10 @@ pub fn out(
         }
         (None, None) => None,
     };
-    Ok(working_directory.join(out.as_deref().unwrap_or(OUT)))
+    Ok(match out.as_deref().unwrap_or(OUT) {
+        OFF => Out::Off,
+        out => Out::In(working_directory.join(out)),
+    })
 }
 
 #[cfg(test)]
@@ -132,7 +149,10 @@ mod tests {
                 assert_eq!(path, Path::new("/srv/shop/vtprof.toml"));
                 Ok(file.to_owned())
             })
-            .map(|out| out.display().to_string())
+            .map(|out| match out {
+                Out::Off => NO_FILES.to_owned(),
+                Out::In(folder) => folder.display().to_string(),
+            })
             .map_err(|error| error.to_string())
         };
         let is = |path: &str| Ok(path.to_owned());
@@ -145,5 +165,13 @@ mod tests {
         assert_eq!(out(config, "out=/b", "out = \"/c\"\n"), is("/b"));
         assert_eq!(out("", config, "cpu = \"1ms\"\n"), is("/srv/shop/vtprof"));
         assert!(out(config, "", "out = [").is_err());
+        for (options, environment, file) in [
+            ("out=off,push=x", "out=/b", ""),
+            ("", "out=off", ""),
+            (config, "", "out = \"off\"\n"),
+        ] {
+            assert_eq!(out(options, environment, file), is(NO_FILES), "{options}");
+        }
+        assert_eq!(out("out=./off", "", ""), is("/srv/shop/./off"));
     }
 }

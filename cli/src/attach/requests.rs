@@ -2,15 +2,15 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
+use super::peer::Peer;
 use super::process::Process;
 use super::root::Folder;
 
@@ -43,8 +43,7 @@ pub struct Listener {
     /// The socket's in it.
     socket: String,
     name: String,
-    /// Its number here.
-    process: u32,
+    peer: Peer,
 }
 
 /// Where JVMs have their sockets: always there, whatever `java.io.tmpdir` says.
@@ -64,7 +63,7 @@ impl Listener {
             folder: temporary(process)?,
             socket: format!(".java_pid{}", process.inner_number()),
             name: process.named(),
-            process: process.number(),
+            peer: Peer::of(process),
         };
         if !listener.listens() {
             let trigger = Trigger::set(&listener.folder, process)?;
@@ -75,27 +74,13 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Connects to the process itself: a socket of that name may be somebody else's, who has come first or has the same
-    /// number in another container.
     fn connect(&self) -> io::Result<UnixStream> {
-        let stream = UnixStream::connect(self.folder.entry(&self.socket))?;
-        let peer = socket_peercred(&stream)?.pid.as_raw_nonzero().get();
-        if peer.cast_unsigned() == self.process {
-            Ok(stream)
-        } else {
-            let socket = self.folder.shown(&self.socket);
-            let socket = socket.display();
-            Err(io::Error::other(format!(
-                "{socket} is of process {peer}, which is another: remove it"
-            )))
-        }
+        self.peer.connect(&self.folder, &self.socket)
     }
 
     fn listens(&self) -> bool {
-        let socket = fs::symlink_metadata(self.folder.entry(&self.socket));
-        let is_socket = socket.is_ok_and(|file| file.file_type().is_socket());
         // One that is left over from a process of the same number takes no connection.
-        is_socket && self.connect().is_ok()
+        self.connect().is_ok()
     }
 
     fn wait(&self, process: &Process) -> Result<()> {
@@ -113,6 +98,12 @@ impl Listener {
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(200));
             }
+        }
+        // It cannot put its own in the place of another's.
+        if let Err(error) = self.connect()
+            && error.kind() == ErrorKind::Other
+        {
+            bail!("{} does not listen: {error}", self.name);
         }
         bail!(
             "{} does not listen, {} s after it was asked to: is it in a long pause, or was -XX:+DisableAttachMechanism in a file of options?",

@@ -10,11 +10,13 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fd::{AsFd as _, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
 /// Most of a file of options, bytes.
 const LONGEST_TEXT: u64 = 1 << 20;
+/// How often a file is opened that the kernel cannot be sure of.
+const TRIES: u32 = 8;
 
 /// What a process calls `/`.
 #[derive(Debug)]
@@ -89,13 +91,11 @@ impl Root {
     fn open(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         let path = relative(path);
         let flags = flags | OFlags::CLOEXEC;
-        match openat2(
-            &self.descriptor,
-            path,
-            flags,
-            Mode::empty(),
-            ResolveFlags::IN_ROOT,
-        ) {
+        let open = || {
+            let resolve = ResolveFlags::IN_ROOT;
+            openat2(&self.descriptor, path, flags, Mode::empty(), resolve)
+        };
+        match tried_again(open) {
             // Kernels before 5.6, and filters of system calls that do not know it.
             Err(Errno::NOSYS | Errno::PERM) => walked(self.descriptor.as_fd(), path, flags),
             opened => Ok(opened?),
@@ -115,6 +115,14 @@ impl Folder {
     /// It cannot be listed.
     pub fn names(&self) -> io::Result<Vec<String>> {
         names_in(&self.path())
+    }
+
+    /// Its owner's number, as this program calls that user.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn owner(&self) -> io::Result<u32> {
+        Ok(fstat(&self.descriptor)?.st_uid)
     }
 
     /// An entry, as a person finds it.
@@ -138,6 +146,18 @@ pub fn names_in(folder: &Path) -> io::Result<Vec<String>> {
         names.extend(entry?.file_name().into_string());
     }
     Ok(names)
+}
+
+/// The kernel gives up a path with a `..` in it (a link's, too) whenever anything is renamed anywhere meanwhile, as it might
+/// have led out of the root: so that is tried some times.
+fn tried_again<T>(mut open: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    for _ in 1..TRIES {
+        match open() {
+            Err(Errno::AGAIN) => {}
+            opened => return opened,
+        }
+    }
+    open()
 }
 
 fn relative(path: &Path) -> &Path {
@@ -236,6 +256,26 @@ mod tests {
             assert!(root.text(&Path::new(way).join("secret")).is_err(), "{way}");
         }
         assert!(outside.join("secret").is_file());
+    }
+
+    #[test]
+    fn a_path_that_the_kernel_gives_up_is_tried_some_times_and_other_errors_are_told_at_once() {
+        let tries = |errors: u32, error: Errno| {
+            let mut tried = 0;
+            let opened = tried_again(|| {
+                tried += 1;
+                if tried > errors { Ok(()) } else { Err(error) }
+            });
+            (opened, tried)
+        };
+        assert_eq!(tries(0, Errno::AGAIN), (Ok(()), 1));
+        assert_eq!(tries(TRIES - 1, Errno::AGAIN), (Ok(()), TRIES));
+        assert_eq!(
+            tries(u32::MAX, Errno::AGAIN),
+            (Err(Errno::AGAIN), TRIES),
+            "not for ever"
+        );
+        assert_eq!(tries(1, Errno::NOENT), (Err(Errno::NOENT), 1));
     }
 
     #[test]

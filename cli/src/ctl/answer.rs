@@ -1,6 +1,10 @@
 //! What the agent says: `ok` and lines of `key=value`, or `error` and why.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
+
+use crate::attach::options::OFF;
 
 /// An answer that is no refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +47,16 @@ impl Answer {
         pairs.map(|(_, value)| value.as_str())
     }
 
+    /// Where the agent writes its files; `None` where it says that it writes none, or does not say.
+    pub fn out(&self) -> Option<&Path> {
+        self.value("out").filter(|out| *out != OFF).map(Path::new)
+    }
+
+    /// Whether it says that it writes none.
+    pub fn has_no_files(&self) -> bool {
+        self.value("out") == Some(OFF)
+    }
+
     /// What stands behind a prefix such as `period.`, and its value.
     pub fn below(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.pairs.iter();
@@ -53,6 +67,18 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn off_is_no_folder_of_that_name() {
+        let of = |text: &str| Answer::parse(text).expect("an answer");
+        let off = of("ok\nout=off\n");
+        assert!(off.has_no_files() && off.out().is_none());
+        let folder = of("ok\nout=/srv/off\n");
+        assert!(!folder.has_no_files());
+        assert_eq!(folder.out(), Some(Path::new("/srv/off")));
+        let silent = of("ok\n");
+        assert!(!silent.has_no_files() && silent.out().is_none());
+    }
 
     #[test]
     fn an_answer_is_values_by_key_or_a_reason() {

@@ -16,6 +16,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::args::{CtlArgs, CtlRequest};
+use crate::attach::options::NO_FILES;
 use crate::attach::process::Process;
 use crate::text::printable;
 
@@ -32,6 +33,7 @@ pub fn run(args: &CtlArgs, out: &mut impl Write) -> Result<()> {
     match &args.request {
         CtlRequest::Status { json: true } => return status::json(&answer, &process, out),
         CtlRequest::Status { json: false } => return status::print(&answer, &process, out),
+        CtlRequest::Dump if answer.has_no_files() => writeln!(out, "{NO_FILES}")?,
         CtlRequest::Dump => {
             let files = answer.value("files").unwrap_or_default();
             let files = process.seen_if_other(Path::new(files));
@@ -50,12 +52,13 @@ pub fn run(args: &CtlArgs, out: &mut impl Write) -> Result<()> {
         CtlRequest::Start | CtlRequest::Stop => {
             let state = printable(answer.value("state").unwrap_or_default());
             let name = printable(&process.named());
-            match answer.value("out").map(Path::new) {
+            match answer.out() {
                 Some(out_dir) => {
                     let out_dir = process.seen_if_other(out_dir);
                     let out_dir = printable(&out_dir.display().to_string());
                     writeln!(out, "{name}: {state}, the files are in {out_dir}")?;
                 }
+                None if answer.has_no_files() => writeln!(out, "{name}: {state}, {NO_FILES}")?,
                 None => writeln!(out, "{name}: {state}")?,
             }
         }

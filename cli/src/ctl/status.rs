@@ -1,7 +1,6 @@
 //! How things stand in an agent, for people and as JSON.
 
 use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -9,13 +8,12 @@ use serde_json::{Map, Value, json};
 use vtprof_profile::kind::Kind;
 
 use super::answer::Answer;
+use crate::attach::options::OFF;
 use crate::attach::process::Process;
 use crate::text::printable;
 
 /// Words of an answer that stand in the JSON object as they are.
-const TEXTS: [&str; 7] = [
-    "version", "state", "service", "jvm", "engine", "context", "out",
-];
+const TEXTS: [&str; 6] = ["version", "state", "service", "jvm", "engine", "context"];
 const NUMBERS: [&str; 4] = ["every_ns", "halvings", "threads", "timers"];
 
 /// A kind of profile that is on, or can be set.
@@ -52,6 +50,8 @@ pub fn json(answer: &Answer, process: &Process, out: &mut impl Write) -> Result<
     for key in TEXTS {
         object.insert(key.to_owned(), json!(answer.value(key)));
     }
+    // None where the agent writes none.
+    object.insert("out".to_owned(), json!(answer.out()));
     for key in NUMBERS {
         let number = answer.value(key).and_then(|text| text.parse::<u64>().ok());
         object.insert(key.to_owned(), json!(number));
@@ -98,13 +98,16 @@ pub fn print(answer: &Answer, process: &Process, out: &mut impl Write) -> Result
         value("threads"),
         value("timers")
     )?;
-    let files = process.seen_if_other(Path::new(answer.value("out").unwrap_or_default()));
+    let files = answer.out().map_or_else(
+        || if answer.has_no_files() { OFF } else { "?" }.to_owned(),
+        |files| process.seen_if_other(files).display().to_string(),
+    );
     for (key, text) in [
         ("service", value("service")),
         ("jvm", value("jvm")),
         ("context", value("context")),
         ("engine", value("engine")),
-        ("out", printable(&files.display().to_string())),
+        ("out", printable(&files)),
     ] {
         writeln!(out, "{key:<12}{text}")?;
     }
@@ -125,16 +128,16 @@ pub fn print(answer: &Answer, process: &Process, out: &mut impl Write) -> Result
         writeln!(out, "{kind:<12}{}{asked}", spelled(rate.period))?;
     }
     let counters = || answer.below("counter.");
-    let lost = counters().filter(|(name, _)| name.starts_with("dropped."));
-    let lost: u64 = lost.filter_map(|(_, text)| text.parse::<u64>().ok()).sum();
     let of = |name: &str| answer.value(&format!("counter.{name}")).unwrap_or("0");
     writeln!(
         out,
-        "{:<12}{} taken, {} with a tag, {} in no context, {lost} periods lost",
+        "{:<12}{} taken, {} with a tag, {} in no context, {} periods lost",
         "cpu samples",
         printable(of("samples.taken")),
         printable(of("samples.tagged")),
-        printable(of("samples.untagged"))
+        printable(of("samples.untagged")),
+        // The agent's own sum: what is called dropped.store_full is in a frame of its own, and stale signals are lost, too.
+        printable(of("samples.dropped"))
     )?;
     writeln!(out)?;
     for (name, text) in counters().chain(answer.below("gauge.")) {
@@ -149,10 +152,14 @@ pub fn print(answer: &Answer, process: &Process, out: &mut impl Write) -> Result
 mod tests {
     use super::*;
 
-    const ANSWER: &str = "ok\nversion=0.1.0\nstate=running\nservice=shop\nout=/tmp/x\nevery_ns=60000000000\nhalvings=1\nthreads=9\ntimers=8\nperiod.cpu=20000000\nasked.cpu=10000000\nperiod.alloc=0\ncounter.samples.taken=7\ncounter.dropped.ring_full=2\ncounter.dropped.nested=1\ncounter.faults=0\ngauge.agent.heap_bytes=1.5\n";
+    const ANSWER: &str = "ok\nversion=0.1.0\nstate=running\nservice=shop\nout=/tmp/x\nevery_ns=60000000000\nhalvings=1\nthreads=9\ntimers=8\nperiod.cpu=20000000\nasked.cpu=10000000\nperiod.alloc=0\ncounter.samples.taken=7\ncounter.dropped.ring_full=2\ncounter.dropped.nested=1\ncounter.dropped.store_full=7\ncounter.samples.dropped=3\ncounter.faults=0\ngauge.agent.heap_bytes=1.5\n";
 
     fn written(write: impl Fn(&Answer, &Process, &mut Vec<u8>) -> Result<()>) -> String {
-        let answer = Answer::parse(ANSWER).expect("an answer");
+        of(ANSWER, write)
+    }
+
+    fn of(answer: &str, write: impl Fn(&Answer, &Process, &mut Vec<u8>) -> Result<()>) -> String {
+        let answer = Answer::parse(answer).expect("an answer");
         let own = Process::find(std::process::id()).expect("this one");
         let mut text = Vec::new();
         write(&answer, &own, &mut text).expect("a text");
@@ -175,6 +182,15 @@ mod tests {
     }
 
     #[test]
+    fn without_files_people_read_off_and_programs_find_no_folder() {
+        let answer = ANSWER.replace("out=/tmp/x", "out=off");
+        let text = of(&answer, print);
+        assert!(text.contains("out         off\n"), "{text}");
+        let value: Value = serde_json::from_str(&of(&answer, json)).expect("JSON");
+        assert_eq!(value["out"], Value::Null);
+    }
+
+    #[test]
     fn programs_read_all_of_it_with_numbers_as_numbers() {
         let text = written(json);
         let value: Value = serde_json::from_str(&text).expect("JSON");
@@ -186,5 +202,6 @@ mod tests {
         assert_eq!(value["counters"]["faults"], 0);
         assert_eq!(value["gauges"]["agent.heap_bytes"], 1.5);
         assert_eq!(value["jvm"], Value::Null, "an agent that does not say");
+        assert_eq!(value["out"], "/tmp/x");
     }
 }

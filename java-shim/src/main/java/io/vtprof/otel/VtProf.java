@@ -36,7 +36,7 @@ public final class VtProf {
 
     /**
      * Writes what was sampled since the last window ended, and goes on. {@code files} in the answer is where: a path, with
-     * {@code *} for the kind of profile.
+     * {@code *} for the kind of profile. With {@code out=off} there are no files, and {@code out} is {@code off} instead.
      */
     public static Answer dump() {
         return Answer.to("dump");

@@ -22,7 +22,7 @@ public interface VtProfMXBean {
     /** Samples no more, and writes what was sampled. */
     Map<String, String> stop();
 
-    /** Writes what was sampled, and goes on; {@code files} is where. */
+    /** Writes what was sampled, and goes on; {@code files} is where, unless {@code out} is {@code off}. */
     Map<String, String> dump();
 
     /** Changes rates, such as {@code cpu=50hz alloc=off every=10s}. */

@@ -390,57 +390,6 @@ fn profiles_that_name_the_same_deep_stacks_again_in_a_few_bytes_are_read() {
 }
 
 #[test]
-fn a_sample_of_one_of_64_columns_costs_a_row_of_64_values_and_no_more() {
-    const COLUMNS: i32 = 64;
-    const SAMPLES: i32 = 1_000;
-    let mut tables = dictionary("x");
-    tables
-        .string_table
-        .extend((0..COLUMNS).map(|at| at.to_string()));
-    tables.location_table = (0..64)
-        .map(|address| Location {
-            address,
-            ..Location::default()
-        })
-        .collect();
-    tables.stack_table = (0..COLUMNS * SAMPLES)
-        .map(|at| Stack {
-            location_indices: vec![at & 63, at >> 6 & 63, at >> 12],
-        })
-        .collect();
-    let profile = |column| OtlpProfile {
-        sample_type: Some(ValueType {
-            type_strindex: 2 + column,
-            unit_strindex: 1,
-        }),
-        samples: (0..SAMPLES)
-            .map(|at| Sample {
-                stack_index: column * SAMPLES + at,
-                values: vec![1],
-                ..Sample::default()
-            })
-            .collect(),
-        ..OtlpProfile::default()
-    };
-    let scope = ScopeProfiles {
-        profiles: (0..COLUMNS).map(profile).collect(),
-        ..ScopeProfiles::default()
-    };
-    let data = ProfilesData {
-        resource_profiles: vec![ResourceProfiles {
-            scope_profiles: vec![scope],
-            ..ResourceProfiles::default()
-        }],
-        dictionary: Some(tables),
-    };
-    let cost = plain(&data.encode_to_vec());
-    assert_eq!(cost.refusal, None);
-    is_bounded("64 columns", &cost);
-    // Without the allowance that each file has: what is spelled out has none.
-    assert!(cost.most <= 256 * cost.bytes, "{cost:?}");
-}
-
-#[test]
 fn lines_of_a_location_of_otlp_are_not_those_of_all_stacks() {
     let mut tables = dictionary("x");
     tables.location_table = vec![

@@ -4,6 +4,7 @@ mod measured;
 
 use measured::{Cost, is_bounded, is_refused, plain};
 use prost::Message;
+use vtprof_profile::formats::{Document, Hint, read};
 use vtprof_profile::otlp::profiles::{
     KeyValueAndUnit, Line, Location, Profile as OtlpProfile, ProfilesData, ProfilesDictionary,
     ResourceProfiles, Sample, ScopeProfiles, Stack, ValueType,
@@ -177,6 +178,18 @@ fn empty_messages_of_otlp_are_refused_before_they_are_decoded() {
         &plain(json.as_bytes()),
         " objects, too many for a file of ",
     );
+    // serde takes a list for any message, whose fields are in order then.
+    for message in ["[]", "[ ]", "[\"\"]"] {
+        let json = format!(
+            "{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{}]}}]}}]}}",
+            vec![message; 3_000_000].join(",")
+        );
+        is_refused(
+            message,
+            &plain(json.as_bytes()),
+            " objects, too many for a file of ",
+        );
+    }
     let braces = format!(
         "{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{{\"name\":\"\\\"{}\"}}]}}]}}]}}",
         "{".repeat(2_000_000)
@@ -265,6 +278,114 @@ fn an_attribute_that_is_a_list_is_not_as_many_labels_for_each_sample() {
         "map",
         &of(value(under_a_key), 1),
         " bytes of texts by their index",
+    );
+}
+
+#[test]
+fn a_list_of_values_without_content_is_not_walked_for_each_time_that_it_is_named() {
+    let empty = || AnyValue { value: None };
+    let map = || {
+        let entry = KeyValue {
+            key: String::new(),
+            value: None,
+        };
+        value(any_value::Value::KeyValueList(KeyValueList {
+            values: vec![entry; 20_000],
+        }))
+    };
+    let tables = |key: &str, attribute| {
+        let mut tables = dictionary(key);
+        tables.attribute_table = vec![KeyValueAndUnit {
+            key_strindex: 1,
+            value: Some(attribute),
+            unit_strindex: 0,
+        }];
+        tables
+    };
+    let in_comments = |attribute, times| {
+        let mut data = ProfilesData::decode(
+            otlp(tables("pprof.profile.comment", attribute), 1, &[]).as_slice(),
+        )
+        .expect("made so");
+        let scope = &mut data.resource_profiles[0].scope_profiles[0];
+        scope.profiles[0].attribute_indices = vec![0; times];
+        plain(&data.encode_to_vec())
+    };
+    let of_samples = |attribute, profiles| {
+        let sample = Sample {
+            attribute_indices: vec![0],
+            ..Sample::default()
+        };
+        plain(&otlp(tables("x", attribute), profiles, &[sample]))
+    };
+    let refusal = " entries taken over from a dictionary, too many for a file of ";
+    for (name, attribute) in [("list", list(vec![empty(); 20_000])), ("map", map())] {
+        is_refused(name, &in_comments(attribute.clone(), 20_000), refusal);
+        is_refused(name, &of_samples(attribute.clone(), 4_000), refusal);
+        assert_eq!(in_comments(attribute.clone(), 10).refusal, None, "{name}");
+        assert_eq!(of_samples(attribute, 10).refusal, None, "{name}");
+    }
+}
+
+#[test]
+fn profiles_that_name_the_same_deep_stacks_again_in_a_few_bytes_are_read() {
+    // A hundred windows of a minute, of one process whose stacks are of 300 frames.
+    let (windows, stacks, frames) = (100, 3_000, 300);
+    let mut tables = dictionary("thread");
+    tables.location_table = (0..2_000)
+        .map(|at| Location {
+            address: at,
+            ..Location::default()
+        })
+        .collect();
+    tables.stack_table = (0..stacks)
+        .map(|at| Stack {
+            location_indices: (0..frames)
+                .map(|frame| (at * 7 + frame * (1 + at % 7)) % 2_000)
+                .collect(),
+        })
+        .collect();
+    tables.attribute_table = (0..100)
+        .map(|at| KeyValueAndUnit {
+            key_strindex: 1,
+            value: Some(value(any_value::Value::String(format!("worker {at}")))),
+            unit_strindex: 0,
+        })
+        .collect();
+    let samples: Vec<_> = (0..stacks)
+        .map(|at| Sample {
+            stack_index: at,
+            attribute_indices: vec![at % 100],
+            values: vec![10_000_000],
+            ..Sample::default()
+        })
+        .collect();
+    let bytes = otlp(tables.clone(), windows, &samples);
+    assert!((4 << 20..7 << 20).contains(&bytes.len()), "{}", bytes.len());
+    let (mut profiles, mut frames_of_all) = (0, 0);
+    read(&bytes, &Hint::default(), |document| {
+        let Document::Profile(profile) = document else {
+            panic!("profiles alone were written");
+        };
+        profiles += 1;
+        let depths = profile.samples.iter().map(|sample| sample.stack.len());
+        frames_of_all += depths.sum::<usize>();
+    })
+    .expect("a right file");
+    assert_eq!(profiles, windows);
+    assert_eq!(frames_of_all, 90_000_000);
+    is_bounded("windows", &plain(&bytes));
+
+    // Many profiles of one stack each are what that allowance ends.
+    tables.location_table.truncate(1);
+    tables.stack_table = vec![Stack {
+        location_indices: vec![0; 60_000],
+    }];
+    let cost = plain(&otlp(tables, 4_000, &samples[..1]));
+    is_refused(
+        "one deep stack of each",
+        &cost,
+        " frames of stacks of all profiles, too many for a file of ",
     );
 }
 

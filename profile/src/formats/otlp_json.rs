@@ -67,22 +67,45 @@ pub(super) fn read(
     }
 }
 
-/// Counts objects: one without a field is two bytes, and a span without a field more than two hundred.
+/// Counts objects: one without a field is two bytes, and a span without a field more than two hundred. A list may stand for
+/// any of them, with its fields in order, so one in a list is counted as well, but for those that begin with a number, as
+/// stacks of speedscope do: no message that does is large beside its bytes.
 fn count_objects(bytes: &[u8], budget: &mut Budget) -> Result<(), ModelError> {
     let mut is_text = false;
     let mut is_escaped = false;
-    for (offset, byte) in bytes.iter().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = is_text,
-            b'"' => is_text = !is_text,
-            b'{' if !is_text => {
-                budget
-                    .spend(Of::Objects, 1)
-                    .map_err(ModelError::at("object", offset))?;
+    // The byte before that is no blank, and where the list in a list begins whose first byte is yet to come.
+    let mut before = 0;
+    let mut list = None;
+    let mut spend = |offset| {
+        budget
+            .spend(Of::Objects, 1)
+            .map_err(ModelError::at("object", offset))
+    };
+    for (offset, &byte) in bytes.iter().enumerate() {
+        if is_text {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => is_text = false,
+                _ => {}
             }
+            continue;
+        }
+        if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+            continue;
+        }
+        if let Some(start) = list.take()
+            && !matches!(byte, b'0'..=b'9' | b'-')
+        {
+            spend(start)?;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b'{' => spend(offset)?,
+            b'[' if matches!(before, b'[' | b',') => list = Some(offset),
             _ => {}
         }
+        before = byte;
     }
     Ok(())
 }

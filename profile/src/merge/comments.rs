@@ -1,8 +1,9 @@
-//! What profiles say of themselves, of all of them: lines of facts once each, counters and sums of windows added up.
+//! What profiles say of themselves, of all of them: lines of facts once each, counters, sums of windows and what was sent
+//! added up.
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::comments::{COUNTERS, WINDOW, figures};
+use crate::comments::{COUNTERS, PUSH, WINDOW, figures};
 
 /// How a figure of several windows is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +34,11 @@ fn sum_of(key: &str) -> Sum {
     }
 }
 
+/// Whether a figure of what is sent tells what waited then, and not what was added.
+fn is_waiting(key: &str) -> bool {
+    key.ends_with("_waiting") || key.contains(".waiting_")
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Comments {
@@ -41,8 +47,10 @@ pub(super) struct Comments {
     /// `None` where windows differ, or one has it and another has not.
     window: BTreeMap<String, Option<i128>>,
     counters: BTreeMap<String, i128>,
+    push: BTreeMap<String, i128>,
     has_window: bool,
     has_counters: bool,
+    has_push: bool,
 }
 
 impl Comments {
@@ -53,6 +61,16 @@ impl Comments {
                 for (key, count) in figures(counters) {
                     let sum = self.counters.entry(key.to_owned()).or_default();
                     *sum = sum.saturating_add(count);
+                }
+            } else if let Some(push) = line.strip_prefix(PUSH) {
+                self.has_push = true;
+                for (key, figure) in figures(push) {
+                    let known = self.push.entry(key.to_owned()).or_default();
+                    *known = if is_waiting(key) {
+                        figure.max(*known)
+                    } else {
+                        known.saturating_add(figure)
+                    };
                 }
             } else if let Some(window) = line.strip_prefix(WINDOW) {
                 self.add_window(window);
@@ -114,6 +132,10 @@ impl Comments {
             let all = self.counters.iter().map(|(key, value)| (key, *value));
             lines.push(format!("{COUNTERS}{}", joined(all.collect())));
         }
+        if self.has_push {
+            let all = self.push.iter().map(|(key, value)| (key, *value));
+            lines.push(format!("{PUSH}{}", joined(all.collect())));
+        }
         lines
     }
 }
@@ -149,6 +171,27 @@ mod tests {
                 "counters (those not named are 0): a.b=1 c=5"
             ]
         );
+    }
+
+    #[test]
+    fn what_was_sent_is_added_and_of_what_waited_the_most_is_told() {
+        let begin = "push (those not named are 0): ";
+        let [one, two, none] = [
+            "push.requests_delivered=2 push.requests_waiting=5 push.waiting_bytes=70",
+            "push.attempts=1 push.requests_delivered=3 push.requests_waiting=4 push.waiting_bytes=90",
+            "",
+        ]
+        .map(|figures| format!("{begin}{figures}"));
+        assert_eq!(
+            sum(&[&[&one], &[&two], &["x"], &[&none]]),
+            [
+                "x".to_owned(),
+                format!(
+                    "{begin}push.attempts=1 push.requests_delivered=5 push.requests_waiting=5 push.waiting_bytes=90"
+                )
+            ]
+        );
+        assert_eq!(sum(&[&[&none], &[&none]]), [begin]);
     }
 
     #[test]
@@ -193,6 +236,7 @@ mod tests {
                     format!("fact {}", i % 2),
                     format!("window: process.cpu_ns={i} samples.late_ns={i} start.monotonic_ns={i} period.wanted_ns=10"),
                     format!("counters (those not named are 0): a={i} only.{i}=1"),
+                    format!("push (those not named are 0): push.attempts={i} push.samples_waiting={}", i * 7 % 5),
                 ]
             })
             .collect();

@@ -243,7 +243,8 @@ impl<'a, 'm> Entries<'a, 'm> {
         Ok(bytes)
     }
 
-    /// A value as text; of a list each of its entries. `before` is the keys of the maps that it is in.
+    /// A value as text; of a list each of its entries. `before` is the keys of the maps that it is in. Values without a text
+    /// are counted, too: an attribute of many of them may be named again and again.
     fn texts(
         &mut self,
         value: Option<&'a AnyValue>,
@@ -251,6 +252,7 @@ impl<'a, 'm> Entries<'a, 'm> {
         texts: &mut Vec<Text<'a>>,
     ) -> Result<(), Flaw> {
         use any_value::Value;
+        self.budget.spend(Of::Entries, 1)?;
         let text = match value.and_then(|value| value.value.as_ref()) {
             None => return Ok(()),
             Some(Value::Array(list)) => {
@@ -309,7 +311,7 @@ impl<'a, 'm> Entries<'a, 'm> {
             stack.push(location);
         }
         check_frames(frames)?;
-        self.budget.spend(Of::StackFrames, frames)?;
+        self.budget.spend(Of::SharedFrames, frames)?;
         let index_there = self.tables.stack(&stack)?;
         let stack = Stack {
             index: index_there,

@@ -214,6 +214,16 @@ impl Spool {
         self.entries.remove(index)
     }
 
+    /// Takes the oldest out that is in memory.
+    pub fn pop_memory(&mut self) -> Option<(Arc<Request>, Size)> {
+        let index = self.entries.iter().position(|it| !it.place.is_disk())?;
+        let entry = self.entries.remove(index)?;
+        match entry.place {
+            Place::Memory(request) => Some((request, entry.size)),
+            Place::Disk { .. } => None,
+        }
+    }
+
     /// Takes all out, oldest first.
     pub fn take_all(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries).into()

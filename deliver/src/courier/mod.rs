@@ -23,7 +23,7 @@ use crate::books::{Books, Event, Lost, Size};
 use crate::clock::{Clock, Moment};
 use crate::request::Request;
 use crate::say::{Level, Say};
-use crate::spool::disk::{self, Disk, Left};
+use crate::spool::disk::{self, Disk, Left, Unread};
 use crate::spool::{Bounds, Number, Place, Spool};
 use answer::{Answer, Carrier};
 
@@ -89,6 +89,8 @@ struct State {
     failing: bool,
     /// The last request was refused; it was said.
     refusing: bool,
+    /// A request was given up; it was said.
+    giving_up: bool,
     /// Requests taken so far.
     taken: u64,
 }
@@ -134,6 +136,7 @@ impl Courier {
             rest: Rest::default(),
             failing: false,
             refusing: false,
+            giving_up: false,
             taken: 0,
         };
         Self {
@@ -296,26 +299,39 @@ impl Courier {
                 let line = is_new.then_some((Level::Warn, line));
                 (self.let_go(state, number, Some(Lost::Refused)), line)
             }
-            Answer::Later { why, asked } => {
+            Answer::Later {
+                why,
+                asked,
+                is_suspect,
+            } => {
                 self.books.count(Event::Retry, 1);
                 let wait = state.backoff.failed(asked);
                 state.not_before = now.after(wait);
                 let taken = state.taken;
                 let given_up = state.spool.find(number).is_some_and(|entry| {
                     entry.tries += 1;
-                    if entry.tries > 1 && taken > entry.taken_before {
-                        entry.suspicion += 1;
+                    if is_suspect {
+                        if entry.tries > 1 && taken > entry.taken_before {
+                            entry.suspicion += 1;
+                        }
+                        entry.taken_before = taken;
                     }
-                    entry.taken_before = taken;
                     entry.suspicion >= SUSPICIOUS
                 });
                 let file = given_up.then(|| self.let_go(state, number, Some(Lost::Failed)));
                 let is_new = !std::mem::replace(&mut state.failing, true);
-                let line = format!("{why}; what is to be sent waits");
+                let is_first = given_up && !std::mem::replace(&mut state.giving_up, true);
+                let line = if is_first {
+                    format!(
+                        "does not take a profile though it takes others, which is lost after {SUSPICIOUS} more attempts: {why}"
+                    )
+                } else {
+                    format!("{why}; what is to be sent waits")
+                };
                 if matches!(state.phase, Phase::Closing(_)) {
                     self.over(state);
                 }
-                (file.flatten(), is_new.then_some((Level::Warn, line)))
+                (file.flatten(), (is_new || is_first).then_some((Level::Warn, line)))
             }
         }
     }
@@ -368,10 +384,20 @@ impl Courier {
                     let answer = carrier.carry(&request, attempt.within);
                     self.answered(attempt.number, answer, clock.now());
                 }
-                Err(error) => {
-                    let line = format!("a request in push_spool is lost: {error}");
-                    self.tell(Level::Warn, &line);
+                Err(Unread::Damaged) => {
+                    self.tell(
+                        Level::Warn,
+                        "a request in push_spool is lost: its file is not whole, or is gone",
+                    );
                     self.damaged(attempt.number);
+                }
+                Err(Unread::Now(error)) => {
+                    let answer = Answer::Later {
+                        why: format!("is not asked: a file of push_spool: {error}"),
+                        asked: None,
+                        is_suspect: true,
+                    };
+                    self.answered(attempt.number, answer, clock.now());
                 }
             }
         }

@@ -35,6 +35,7 @@ fn upload(mood: Mood, within: Duration) -> (Answer, Duration, bool) {
     let later = |why: &str, asked| Answer::Later {
         why: why.to_owned(),
         asked,
+        is_suspect: true,
     };
     let ms = Duration::from_millis;
     match mood {
@@ -260,8 +261,34 @@ fn a_request_that_never_works_keeps_no_other_back_and_is_given_up() {
     }
     let lost = bench.books.dropped(Lost::Failed);
     assert_eq!((lost.requests, lost.samples), (1, 3));
+    let lines = bench.lines();
+    let told = lines.iter().filter(|it| it.contains("is lost after"));
+    assert_eq!(told.count(), 1, "{lines:?}");
     assert_eq!(bench.arrived.len(), 59);
     assert_eq!(bench.books.waiting(), Size::default());
+}
+
+#[test]
+fn a_request_is_not_given_up_for_a_server_that_is_busy_however_often() {
+    for status in [429, 408, 503] {
+        let mut bench = Bench::of(1 << 20);
+        bench.put(1);
+        bench.put(2);
+        for round in 1..=20 {
+            // Each is told so once, then the other is taken.
+            let now = at(1_000 * round);
+            let Step::Send(attempt) = bench.courier.next(now) else {
+                panic!("nothing to send");
+            };
+            bench
+                .courier
+                .answered(attempt.number, Answer::of(status, None), now);
+            bench.courier.state.lock().taken += 1;
+        }
+        bench.run(at(30_000), |_| Mood::Well);
+        assert_eq!(bench.books.dropped(Lost::Failed), Size::default());
+        assert_eq!(bench.books.delivered().requests, 2, "{status}");
+    }
 }
 
 #[test]

@@ -105,6 +105,7 @@ impl Disk {
         };
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
+        let mut is_empty = true;
         for path in paths {
             let ending = path.extension().and_then(|it| it.to_str());
             if ending == Some(TEMPORARY) {
@@ -114,17 +115,30 @@ impl Disk {
                 continue;
             }
             let new = self.path();
-            let Ok((request, length)) = read(&path) else {
-                left.damaged += u64::from(fs::remove_file(&path).is_ok());
-                continue;
+            let (request, length) = match read(&path) {
+                Ok(found) => found,
+                Err(Unread::Damaged) => {
+                    left.damaged += u64::from(fs::remove_file(&path).is_ok());
+                    continue;
+                }
+                Err(Unread::Now(_)) => {
+                    is_empty = false;
+                    continue;
+                }
             };
-            if fs::rename(&path, &new).is_ok() {
+            if fs::rename(&path, &new).is_err() {
+                is_empty = false;
+            } else {
                 left.whole.push(Found {
                     path: new,
                     length,
                     size: Size::of(&request),
                 });
             }
+        }
+        if !is_empty {
+            // With its lock, or nobody would take it up.
+            return;
         }
         // The folder goes with its lock; if somebody has put something else there, it stays, and that is no fault.
         let _gone = fs::remove_file(other.join(LOCK)).and_then(|()| fs::remove_dir(other));
@@ -157,20 +171,44 @@ impl Disk {
     }
 }
 
+/// Why there is no request of a file.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is not whole, or is not there any more: it never will be read.
+    Damaged,
+    /// It could not be read now (no more descriptors, no memory, no right, a disk's error): the file may be well.
+    Now(io::Error),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::NotFound {
+            Self::Damaged
+        } else {
+            Self::Now(error)
+        }
+    }
+}
+
+impl From<record::Damaged> for Unread {
+    fn from(_: record::Damaged) -> Self {
+        Self::Damaged
+    }
+}
+
 /// The request in a file, and the file's length.
 ///
 /// # Errors
 /// It cannot be read, or is not whole.
-pub fn read(path: &Path) -> io::Result<(Request, u64)> {
+pub fn read(path: &Path) -> Result<(Request, u64), Unread> {
     let file = OpenOptions::new().read(true).open(path)?;
     let length = file.metadata()?.len();
     if length > LARGEST {
-        return Err(io::Error::other(record::Damaged.to_string()));
+        return Err(Unread::Damaged);
     }
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut io::Read::take(file, LARGEST), &mut bytes)?;
-    let request =
-        record::decode(&bytes).map_err(|damaged| io::Error::other(damaged.to_string()))?;
+    let request = record::decode(&bytes)?;
     Ok((request, bytes.len() as u64))
 }
 
@@ -255,6 +293,27 @@ mod tests {
         assert_eq!(samples(&left), [1, 3]);
         assert_eq!(left.damaged, 2);
         assert!(paths.iter().all(|path| !path.exists()));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_now_stays_with_its_lock_for_another_time() {
+        let root = tempfile::tempdir().unwrap();
+        let (mut disk, _) = Disk::open(root.path(), 7, "1").unwrap();
+        let paths = [1, 2].map(|n| disk.write(&request(n)).unwrap().0);
+        drop(disk);
+        // A folder of that name opens and cannot be read, as a file on a disk that fails, and for root too.
+        fs::rename(&paths[0], root.path().join("well")).unwrap();
+        fs::create_dir(&paths[0]).unwrap();
+        assert!(matches!(read(&paths[0]), Err(Unread::Now(_))));
+        let (second, left) = Disk::open(root.path(), 7, "2").unwrap();
+        assert_eq!((samples(&left), left.damaged), (vec![2], 0));
+        drop(second);
+        fs::remove_dir(&paths[0]).unwrap();
+        fs::rename(root.path().join("well"), &paths[0]).unwrap();
+        let (_third, left) = Disk::open(root.path(), 7, "3").unwrap();
+        let mut all = samples(&left);
+        all.sort_unstable();
+        assert_eq!(all, [1, 2]);
     }
 
     #[test]

@@ -12,6 +12,9 @@
 pub mod answer;
 mod ending;
 
+use std::fs;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,6 +156,14 @@ impl Courier {
     pub fn use_disk(&self, disk: Disk, left: Left, ready: Moment) {
         *self.disk.lock() = Some(disk);
         self.books.count(Event::FileDamaged, left.damaged);
+        self.books.count(Event::FileOld, left.old);
+        if left.old > 0 {
+            let line = format!(
+                "push_spool: {} requests that no process has taken up for a week are removed",
+                left.old
+            );
+            self.say.line(Level::Warn, &line);
+        }
         for found in left.whole {
             self.books.take_up(found.size);
             let place = Place::Disk {
@@ -331,7 +342,10 @@ impl Courier {
                 if matches!(state.phase, Phase::Closing(_)) {
                     self.over(state);
                 }
-                (file.flatten(), (is_new || is_first).then_some((Level::Warn, line)))
+                (
+                    file.flatten(),
+                    (is_new || is_first).then_some((Level::Warn, line)),
+                )
             }
         }
     }
@@ -358,12 +372,29 @@ impl Courier {
     }
 
     fn forget(&self, path: &Path) {
-        // One that stays would be sent twice by the next run.
-        if let Err(error) = std::fs::remove_file(path) {
-            self.say.line(
-                Level::Debug,
-                &format!("push_spool: {} stays: {error}", path.display()),
+        let Err(error) = fs::remove_file(path) else {
+            return;
+        };
+        if error.kind() == io::ErrorKind::NotFound {
+            return;
+        }
+        // The next run would send it again, unless nothing is in it.
+        let emptied = fs::OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(path);
+        let outcome = match emptied {
+            Ok(_) => "is emptied",
+            Err(_) => "may be sent again",
+        };
+        self.books.count(Event::FileStays, 1);
+        if self.books.counted(Event::FileStays) == 1 {
+            let line = format!(
+                "push_spool: {} cannot be removed and {outcome}: {error}",
+                path.display()
             );
+            self.say.line(Level::Warn, &line);
         }
     }
 

@@ -445,6 +445,31 @@ fn a_disk_that_hangs_keeps_nobody_who_ends_the_process_and_what_was_to_go_there_
 }
 
 #[test]
+fn a_file_that_cannot_be_removed_is_counted_and_said_once() {
+    let root = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of(1 << 20);
+    let (disk, left) = Disk::open(root.path(), 1, "1").unwrap();
+    bench.courier.use_disk(disk, left, bench.now);
+    for name in 1..=2 {
+        bench.put(name);
+        let Step::Send(attempt) = bench.courier.next(bench.now) else {
+            panic!("nothing to send");
+        };
+        // Not even root removes a folder as a file.
+        let path = attempt.place.into_file().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let taken = Answer::Taken { rejected: 0 };
+        bench.courier.answered(attempt.number, taken, bench.now);
+        bench.now = bench.now.after(EVERY);
+    }
+    assert_eq!(bench.books.counted(Event::FileStays), 2);
+    let lines = bench.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("cannot be removed"), "{lines:?}");
+}
+
+#[test]
 fn what_could_not_be_written_when_it_came_is_put_into_a_file_at_the_end() {
     let root = tempfile::tempdir().unwrap();
     let mut bench = Bench::of(1 << 20);

@@ -136,6 +136,10 @@ pub enum Event {
     DiskFailed,
     /// A file of an earlier run was not whole, and was removed.
     FileDamaged,
+    /// A file of the spool that nobody took up for a week was removed.
+    FileOld,
+    /// A file of the spool could not be removed: what is in it may be sent again by the next run.
+    FileStays,
     /// A profile that the server took the request of but not itself (OTLP's partial success).
     ProfileRejected,
 }
@@ -287,6 +291,8 @@ impl Books {
             ),
             ("push.disk_failed", true, self.counted(Event::DiskFailed)),
             ("push.files_damaged", true, self.counted(Event::FileDamaged)),
+            ("push.files_old", true, self.counted(Event::FileOld)),
+            ("push.files_stay", true, self.counted(Event::FileStays)),
         ];
         for (why, names) in Lost::ALL.into_iter().zip(DROPPED) {
             let size = self.dropped(why);

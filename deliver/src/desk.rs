@@ -1,8 +1,10 @@
 //! One target in the office: its form, and its courier.
 //!
 //! An old server may not know the form. Then windows that went out in it before anything was taken are put into the older
-//! one, and so are all that come. So until a first request is taken, a few windows are kept.
+//! one, and so are all that come. So until a first request is taken, the last few windows are kept; requests of others, and
+//! those that an earlier process left, are refused then.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,10 +20,10 @@ use crate::origin::Origin;
 use crate::request::Request;
 use crate::say::{Level, Say};
 use crate::spool::disk::{Disk, Left};
-use crate::target::Target;
+use crate::target::{Target, fnv};
 use crate::window::Window;
 
-/// Windows that are kept until a first request is taken; more are not, and no more then.
+/// Windows that are kept until a first request is taken.
 const KEPT: usize = 2;
 
 /// See the module.
@@ -35,26 +37,39 @@ pub(crate) struct Desk {
     state: Mutex<State>,
 }
 
+/// Tells a request from others: its windows differ in time, so their bodies do.
+type Mark = u64;
+
+fn mark(request: &Request) -> Mark {
+    fnv(&request.body)
+}
+
 struct State {
-    /// What went out before anything was taken; `None`: it is known that the server knows the form, or too late to tell.
-    kept: Option<Vec<Arc<Window>>>,
-    /// The older form that is used, and the path of requests of the newer.
-    older: Option<(Form, String)>,
+    /// It is known that the server knows the form, or there is no older one.
+    knows: bool,
+    /// The last that went out before anything was taken, and their requests.
+    kept: VecDeque<(Arc<Window>, Vec<Mark>)>,
+    /// The older form that is used.
+    older: Option<Form>,
+    /// Requests whose windows went out in the older form too.
+    replaced: Vec<Mark>,
     /// Samples had no place in the form; it was said.
     said: bool,
 }
 
 impl Desk {
     pub fn new(destination: Destination, courier: Courier, say: Say) -> Self {
-        let can_be_older = destination.form.fallback().is_some();
+        let knows = destination.form.fallback().is_none();
         Self {
             courier,
             target: destination.target,
             form: destination.form,
             say,
             state: Mutex::new(State {
-                kept: can_be_older.then(Vec::new),
+                knows,
+                kept: VecDeque::new(),
                 older: None,
+                replaced: Vec::new(),
                 said: false,
             }),
         }
@@ -62,36 +77,35 @@ impl Desk {
 
     /// From now on requests are in files; those that earlier processes left come first.
     pub fn use_disk(&self, disk: Disk, left: Left, ready: Moment) {
-        if !left.whole.is_empty() {
-            // Their windows are not there any more.
-            self.state.lock().kept = None;
-        }
         self.courier.use_disk(disk, left, ready);
     }
 
     /// Takes a window, to be sent from `ready` on.
     pub fn take(&self, origin: &Origin, window: &Arc<Window>, ready: Moment, books: &Books) {
         let mut state = self.state.lock();
-        if let Some(kept) = &mut state.kept {
-            if kept.len() < KEPT {
-                kept.push(Arc::clone(window));
-            } else {
-                state.kept = None;
+        let form = state.older.unwrap_or(self.form);
+        let requests = self.formed(&mut state, form, origin, window, books);
+        if !state.knows && state.older.is_none() {
+            if state.kept.len() >= KEPT {
+                state.kept.pop_front();
             }
+            let marks = requests.iter().map(mark).collect();
+            state.kept.push_back((Arc::clone(window), marks));
         }
-        let form = state.older.as_ref().map_or(self.form, |(form, _)| *form);
-        self.put(&mut state, form, origin, window, ready, books);
+        for request in requests {
+            self.courier.put(request, ready);
+        }
     }
 
-    fn put(
+    /// The window in that form.
+    fn formed(
         &self,
         state: &mut State,
         form: Form,
         origin: &Origin,
         window: &Window,
-        ready: Moment,
         books: &Books,
-    ) {
+    ) -> Vec<Request> {
         let formed = form.requests(origin, window);
         books.leave_out(&formed.left_out);
         if let Some(why) = formed.left_out.why
@@ -103,55 +117,50 @@ impl Desk {
             );
             self.say.line(Level::Warn, &line);
         }
-        for request in formed.requests {
-            self.courier.put(request, ready);
-        }
+        formed.requests
     }
 
     /// The server has said that.
     fn hear(&self, request: &Request, answer: Answer, office: &Office) -> Answer {
+        if !self.form.has_path(&request.path) {
+            // One that an earlier process left in the older form, or one of this that uses it by now.
+            return answer;
+        }
         let unknown = match answer {
             Answer::Taken { .. } => {
-                self.state.lock().kept = None;
+                let mut state = self.state.lock();
+                state.knows = true;
+                state.kept.clear();
                 return answer;
             }
             Answer::Refused { unknown, .. } => unknown,
             Answer::Later { .. } | Answer::Replaced => false,
         };
-        let Some(older) = self.form.fallback().filter(|_| unknown) else {
-            return answer;
-        };
         let mut state = self.state.lock();
-        if let Some((_, path)) = &state.older {
-            // Another of those windows.
-            let is_replaced = *path == request.path;
-            return if is_replaced {
-                Answer::Replaced
-            } else {
-                answer
-            };
-        }
-        let Some(kept) = state.kept.take() else {
+        let Some(older) = self.form.fallback().filter(|_| unknown && !state.knows) else {
             return answer;
         };
-        state.older = Some((older, request.path.clone()));
-        let line = format!(
-            "push: {} does not know Push, and gets profiles by /ingest",
-            self.target
-        );
-        self.say.line(Level::Info, &line);
-        let origin = office.origin();
-        for window in &kept {
-            self.put(
-                &mut state,
-                older,
-                &origin,
-                window,
-                Moment::START,
-                office.books(),
+        if state.older.is_none() {
+            state.older = Some(older);
+            let line = format!(
+                "push: {} does not know Push, and gets profiles by /ingest",
+                self.target
             );
+            self.say.line(Level::Info, &line);
+            let origin = office.origin();
+            for (window, marks) in std::mem::take(&mut state.kept) {
+                state.replaced.extend(marks);
+                let books = office.books();
+                for request in self.formed(&mut state, older, &origin, &window, books) {
+                    self.courier.put(request, Moment::START);
+                }
+            }
         }
-        Answer::Replaced
+        if state.replaced.contains(&mark(request)) {
+            Answer::Replaced
+        } else {
+            answer
+        }
     }
 }
 

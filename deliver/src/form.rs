@@ -3,7 +3,7 @@
 use crate::origin::Origin;
 use crate::otlp;
 use crate::pprof;
-use crate::pyroscope::{Endpoint, Pyroscope};
+use crate::pyroscope::{self, Endpoint, Pyroscope};
 use crate::request::Request;
 use crate::window::Window;
 
@@ -77,5 +77,11 @@ impl Form {
             }
             Form::Pyroscope(_) | Form::Otlp | Form::Pprof => None,
         }
+    }
+
+    /// Whether a request with that path is of this form, and not of an older one.
+    #[must_use]
+    pub(crate) fn has_path(&self, path: &str) -> bool {
+        self.fallback().is_none() || path.starts_with(pyroscope::PUSH)
     }
 }

@@ -98,7 +98,11 @@ impl Client {
 impl Carrier for Client {
     fn carry(&mut self, request: &Request, within: Duration) -> Answer {
         self.send(request, within)
-            .unwrap_or_else(|why| Answer::Later { why, asked: None })
+            .unwrap_or_else(|why| Answer::Later {
+                why,
+                asked: None,
+                is_suspect: true,
+            })
     }
 }
 

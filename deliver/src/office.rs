@@ -209,8 +209,13 @@ impl Office {
             let origin = self.origin.lock();
             (origin.service.clone(), process_name(&origin))
         };
+        let mut marks: Vec<u64> = Vec::new();
         for desk in &self.desks {
-            match Disk::open(&disk.folder, desk.target.mark(&service), &name) {
+            let first = desk.target.mark(&service, 0);
+            let nth = marks.iter().filter(|it| **it == first).count();
+            marks.push(first);
+            let mark = desk.target.mark(&service, nth);
+            match Disk::open(&disk.folder, mark, &name) {
                 Ok((files, left)) => desk.use_disk(files, left, self.ready()),
                 Err(error) => self.say.line(
                     Level::Warn,

@@ -17,7 +17,10 @@ struct PartialSuccess {
     rejected_profiles: i64,
 }
 
-/// How many profiles, by the body of its 2xx. A body that does not say counts none.
+/// Most profiles that a request has: one of each of a kind's two sample types.
+const MOST: u64 = 2;
+
+/// How many profiles, by the body of its 2xx; no more than a request has. A body that does not say counts none.
 #[must_use]
 pub fn profiles(form: Form, body: &[u8]) -> u64 {
     if form != Form::Otlp {
@@ -28,7 +31,7 @@ pub fn profiles(form: Form, body: &[u8]) -> u64 {
         .partial_success
         .unwrap_or_default()
         .rejected_profiles;
-    u64::try_from(rejected).unwrap_or(0)
+    u64::try_from(rejected).unwrap_or(0).min(MOST)
 }
 
 #[cfg(test)]
@@ -43,7 +46,8 @@ mod tests {
             };
             profiles(Form::Otlp, &response.encode_to_vec())
         };
-        assert_eq!([said(0), said(3), said(-1)], [0, 3, 0]);
+        assert_eq!([said(0), said(1), said(-1)], [0, 1, 0]);
+        assert_eq!(said(i64::MAX), 2, "there were no more");
         assert_eq!(profiles(Form::Otlp, b""), 0);
         assert_eq!(profiles(Form::Otlp, b"{}"), 0);
         assert_eq!(profiles(Form::Pprof, &[0x0a, 2, 8, 3]), 0);

@@ -1,8 +1,9 @@
 //! What is sent to a server and shown to nobody.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// A token, a password, the value of a header. It is printed as `<secret>`, in whatever it stands.
@@ -34,7 +35,16 @@ impl Secret {
     /// The reason, without the content.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut text = String::new();
-        let file = File::open(path).map_err(|error| error.to_string())?;
+        // A pipe would keep whoever asks, and the start of the JVM is one.
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(path)
+            .map_err(|error| error.to_string())?;
+        let found = file.metadata().map_err(|error| error.to_string())?;
+        if !found.is_file() {
+            return Err("it is no regular file".to_owned());
+        }
         file.take(LONGEST)
             .read_to_string(&mut text)
             .map_err(|error| error.to_string())?;
@@ -63,6 +73,21 @@ impl fmt::Display for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_that_nobody_writes_keeps_nobody_and_is_no_token() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let why = Secret::read(&pipe).unwrap_err();
+        assert!(why.contains("regular"), "{why}");
+        let file = folder.path().join("file");
+        std::fs::write(&file, "hunter2\n").unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(Secret::read(&link).unwrap().expose(), "hunter2");
+    }
 
     #[test]
     fn a_secret_is_printed_as_that_word_and_what_cannot_be_sent_is_refused_without_a_quote() {

@@ -1,6 +1,7 @@
 //! Where profiles go: a server, what it is, and what it asks for at the door.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -127,11 +128,13 @@ impl Address {
     /// Whether it is this machine by its name.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        let host = self
-            .authority
-            .rsplit_once(':')
-            .map_or(&*self.authority, |it| it.0);
-        host == "localhost" || host == "[::1]" || host.starts_with("127.")
+        let host = match self.authority.strip_prefix('[') {
+            Some(rest) => rest.split(']').next(),
+            None => self.authority.split(':').next(),
+        };
+        let host = host.unwrap_or_default();
+        host.eq_ignore_ascii_case("localhost")
+            || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
     /// Host and port as given.
@@ -220,6 +223,9 @@ pub struct Target {
     pub timeout: Duration,
 }
 
+/// The header that says whose profiles they are, at servers for several.
+pub const TENANT: &str = "X-Scope-OrgID";
+
 /// How long one upload may take where nothing else is said.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -253,10 +259,28 @@ impl Target {
         }
     }
 
-    /// A number that is the same for the same target of the same service in each run.
+    /// A number that is the same for the same target of the same service in each run; of those that differ only in their
+    /// token, `nth` tells them apart. Whose profiles they are is in it, so none is sent as another tenant's. No token is:
+    /// the number can be seen by its folder's name.
     #[must_use]
-    pub fn mark(&self, service: &str) -> u64 {
-        let text = format!("{} {} {service}", self.backend.name(), self.address.url(""));
+    pub fn mark(&self, service: &str, nth: usize) -> u64 {
+        let mut text = format!("{} {} {service}", self.backend.name(), self.address.url(""));
+        let mut add = |what: &str, value: &str| {
+            text.push('\n');
+            text.push_str(what);
+            text.push_str(value);
+        };
+        for (name, value) in &self.headers {
+            if name.eq_ignore_ascii_case(TENANT) {
+                add("tenant ", value.expose());
+            }
+        }
+        if let Some(Scheme::Basic(name)) = self.credential.as_ref().map(|it| &it.scheme) {
+            add("name ", name);
+        }
+        if nth > 0 {
+            add("nth ", &nth.to_string());
+        }
         fnv(text.as_bytes())
     }
 }
@@ -303,6 +327,33 @@ mod tests {
     }
 
     #[test]
+    fn this_machine_is_its_name_or_a_loopback_address_and_no_name_that_begins_like_one() {
+        let is_local = |host| {
+            let address = Address::parse(&format!("http://{host}/")).unwrap();
+            address.is_local()
+        };
+        for host in [
+            "localhost",
+            "LocalHost:1",
+            "127.0.0.1",
+            "127.9.9.9:1",
+            "[::1]",
+            "[::1]:1",
+        ] {
+            assert!(is_local(host), "{host}");
+        }
+        for host in [
+            "127.evil.example",
+            "127.0.0.1.evil:1",
+            "localhost.x",
+            "10.0.0.1",
+            "[::2]:1",
+        ] {
+            assert!(!is_local(host), "{host}");
+        }
+    }
+
+    #[test]
     fn what_is_no_address_is_told_why_and_never_quoted() {
         for (text, error) in [
             ("ftp://h", AddressError::Scheme),
@@ -341,14 +392,34 @@ mod tests {
     fn the_same_target_of_the_same_service_has_the_same_mark_and_no_other() {
         let target = |text| Target::parse(text).unwrap();
         let marks = [
-            target("pprof+http://h/a").mark("shop"),
-            target("pprof+http://h/b").mark("shop"),
-            target("otlp+http://h/a").mark("shop"),
-            target("pprof+http://h/a").mark("shop2"),
+            target("pprof+http://h/a").mark("shop", 0),
+            target("pprof+http://h/b").mark("shop", 0),
+            target("otlp+http://h/a").mark("shop", 0),
+            target("pprof+http://h/a").mark("shop2", 0),
         ];
-        assert_eq!(target("pprof+http://h/a").mark("shop"), marks[0]);
-        let distinct: std::collections::HashSet<_> = marks.into_iter().collect();
-        assert_eq!(distinct.len(), 4);
+        assert_eq!(target("pprof+http://h/a").mark("shop", 0), marks[0]);
+        let of_tenant = |tenant| {
+            let mut it = target("pprof+http://h/a");
+            it.headers = vec![(TENANT.into(), Secret::new(tenant).unwrap())];
+            it.mark("shop", 0)
+        };
+        let of_name = |name: &str| {
+            let mut it = target("pprof+http://h/a");
+            it.credential = Some(Credential {
+                scheme: Scheme::Basic(name.into()),
+                token: Token::File("/t".into()),
+            });
+            it.mark("shop", 0)
+        };
+        let others = [
+            of_tenant("a"),
+            of_tenant("b"),
+            of_name("a"),
+            of_name("b"),
+            target("pprof+http://h/a").mark("shop", 1),
+        ];
+        let distinct: std::collections::HashSet<_> = marks.into_iter().chain(others).collect();
+        assert_eq!(distinct.len(), 9);
         assert_eq!(
             fnv(b"a"),
             0xaf63_dc4c_8601_ec8c,

@@ -8,14 +8,13 @@ use vtprof_deliver::form::Form;
 use vtprof_deliver::office::Destination;
 use vtprof_deliver::pyroscope::Pyroscope;
 use vtprof_deliver::secret::Secret;
-use vtprof_deliver::target::{Backend, Credential, Scheme, Target, Token};
+use vtprof_deliver::target::{Backend, Credential, Scheme, TENANT, Target, Token};
 
 use crate::log;
 use crate::options::push::{Push, To};
 
 /// The environment's token.
 const TOKEN: &str = "VTPROF_PUSH_TOKEN";
-const TENANT: &str = "X-Scope-OrgID";
 
 /// All of them, in the order of the option; `variable` finds a variable of the environment.
 ///
@@ -36,9 +35,14 @@ pub fn of(
     let token = given
         .map(|token| Secret::new(&token).map_err(|why| format!("{TOKEN}: {why}")))
         .transpose()?;
+    // Not without TLS what is given for the same with it.
+    let server = |target: &Target| {
+        let address = &target.address;
+        (address.is_secure(), address.authority().to_owned())
+    };
     let is_one_server = targets
         .windows(2)
-        .all(|two| two[0].address.authority() == two[1].address.authority());
+        .all(|two| server(&two[0]) == server(&two[1]));
     let auth = each("push_auth", &push.auth, targets.len(), true)?;
     let files = each(
         "push_token_file",
@@ -170,6 +174,8 @@ mod tests {
         let all = of_options(&pairs, Some("hunter2")).unwrap();
         assert_eq!(scheme(&all[0]), None);
         assert_eq!(scheme(&all[1]), Some(Scheme::Word("Bearer".into())));
+        let bare = [("push", "pprof+https://a,otlp+http://a")];
+        assert!(of_options(&bare, Some("hunter2")).is_err());
         let same = [("push", "pprof+https://a,otlp+https://a")];
         let all = of_options(&same, Some("hunter2")).unwrap();
         assert!(all.iter().all(|it| scheme(it).is_some()));

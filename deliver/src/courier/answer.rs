@@ -18,6 +18,8 @@ pub enum Answer {
         why: String,
         /// `Retry-After`.
         asked: Option<Duration>,
+        /// It may be that of this request alone: not so where the server says that it is busy.
+        is_suspect: bool,
     },
     /// Not this one, not later either.
     Refused {
@@ -46,6 +48,7 @@ impl Answer {
             408 | 429 | 500..=599 => Self::Later {
                 why: format!("answers {status}"),
                 asked,
+                is_suspect: asked.is_none() && !matches!(status, 408 | 429 | 503),
             },
             300..=399 => Self::Refused {
                 why: format!(

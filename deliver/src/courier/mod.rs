@@ -12,6 +12,10 @@
 pub mod answer;
 mod ending;
 
+use std::fs;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +26,7 @@ use crate::books::{Books, Event, Lost, Size};
 use crate::clock::{Clock, Moment};
 use crate::request::Request;
 use crate::say::{Level, Say};
-use crate::spool::disk::{self, Disk, Left};
+use crate::spool::disk::{self, Disk, Left, Unread};
 use crate::spool::{Bounds, Number, Place, Spool};
 use answer::{Answer, Carrier};
 
@@ -56,10 +60,23 @@ enum Phase {
     Open,
     /// The process ends: all is sent that can be until then.
     Closing(Moment),
-    /// Nothing is sent any more.
+    /// Nothing is sent any more; what is left is put where it stays.
     Over,
+    /// All is in its last place.
+    Settled,
 }
 
+/// What was left at the end.
+#[derive(Clone, Copy, Default, Debug)]
+struct Rest {
+    /// In files, for the next run.
+    kept: Size,
+    /// Not.
+    lost: Size,
+}
+
+/// No file is touched and no line is written while this is locked: a disk that hangs would keep the thread that ends the
+/// JVM.
 #[derive(Debug)]
 struct State {
     spool: Spool,
@@ -68,10 +85,15 @@ struct State {
     not_before: Moment,
     in_flight: Option<Number>,
     phase: Phase,
+    /// What is being put into a file at the end.
+    writing: Option<Size>,
+    rest: Rest,
     /// The last upload did not work; it was said.
     failing: bool,
     /// The last request was refused; it was said.
     refusing: bool,
+    /// A request was given up; it was said.
+    giving_up: bool,
     /// Requests taken so far.
     taken: u64,
 }
@@ -113,8 +135,11 @@ impl Courier {
             not_before: Moment::START,
             in_flight: None,
             phase: Phase::Open,
+            writing: None,
+            rest: Rest::default(),
             failing: false,
             refusing: false,
+            giving_up: false,
             taken: 0,
         };
         Self {
@@ -131,6 +156,14 @@ impl Courier {
     pub fn use_disk(&self, disk: Disk, left: Left, ready: Moment) {
         *self.disk.lock() = Some(disk);
         self.books.count(Event::FileDamaged, left.damaged);
+        self.books.count(Event::FileOld, left.old);
+        if left.old > 0 {
+            let line = format!(
+                "push_spool: {} requests that no process has taken up for a week are removed",
+                left.old
+            );
+            self.say.line(Level::Warn, &line);
+        }
         for found in left.whole {
             self.books.take_up(found.size);
             let place = Place::Disk {
@@ -177,8 +210,11 @@ impl Courier {
 
     fn enqueue(&self, place: Place, size: Size, ready: Moment) {
         let mut state = self.state.lock();
-        let gone = if state.phase == Phase::Over {
-            self.leave(place, size);
+        let gone = if matches!(state.phase, Phase::Over | Phase::Settled) {
+            // One in a file waits there for the next run.
+            if matches!(place, Place::Memory(_)) {
+                self.books.drop_waiting(size, Lost::End);
+            }
             Vec::new()
         } else {
             let in_flight = state.in_flight;
@@ -198,7 +234,7 @@ impl Courier {
 
     fn next_of(&self, state: &mut State, now: Moment) -> Step {
         let until = match state.phase {
-            Phase::Over => return Step::Over,
+            Phase::Over | Phase::Settled => return Step::Over,
             Phase::Closing(until) => Some(until),
             Phase::Open => None,
         };
@@ -226,7 +262,9 @@ impl Courier {
     }
 
     fn over(&self, state: &mut State) -> Step {
-        state.phase = Phase::Over;
+        if state.phase != Phase::Settled {
+            state.phase = Phase::Over;
+        }
         self.changed.notify_all();
         Step::Over
     }
@@ -234,81 +272,97 @@ impl Courier {
     /// What came of an attempt.
     pub fn answered(&self, number: Number, answer: Answer, now: Moment) {
         let mut state = self.state.lock();
+        let (file, line) = self.answered_of(&mut state, number, answer, now);
+        drop(state);
+        self.changed.notify_all();
+        if let Some(file) = file {
+            self.forget(&file);
+        }
+        if let Some((level, line)) = line {
+            self.tell(level, &line);
+        }
+    }
+
+    /// The same: the file that is to go, and what is to be told.
+    fn answered_of(
+        &self,
+        state: &mut State,
+        number: Number,
+        answer: Answer,
+        now: Moment,
+    ) -> (Option<PathBuf>, Option<(Level, String)>) {
         state.in_flight = None;
-        let closing = matches!(state.phase, Phase::Closing(_));
         match answer {
             Answer::Taken { rejected } => {
                 state.taken += 1;
                 state.backoff.reset();
                 state.not_before = now;
                 self.books.count(Event::ProfileRejected, rejected);
-                if let Some(file) = self.let_go(&mut state, number, None) {
-                    self.forget(&file);
-                }
                 let was_failing = std::mem::take(&mut state.failing);
-                if std::mem::take(&mut state.refusing) || was_failing {
-                    self.tell(Level::Info, "takes profiles again");
-                }
+                let is_new = std::mem::take(&mut state.refusing) || was_failing;
+                let line = is_new.then(|| (Level::Info, "takes profiles again".to_owned()));
+                (self.let_go(state, number, None), line)
             }
-            Answer::Replaced => {
-                if let Some(file) = self.let_go(&mut state, number, Some(Lost::Replaced)) {
-                    self.forget(&file);
-                }
-            }
+            Answer::Replaced => (self.let_go(state, number, Some(Lost::Replaced)), None),
             Answer::Refused { why, .. } => {
-                if let Some(file) = self.let_go(&mut state, number, Some(Lost::Refused)) {
-                    self.forget(&file);
-                }
-                if !std::mem::replace(&mut state.refusing, true) {
-                    let line = format!("does not take a profile, which is lost: {why}");
-                    self.tell(Level::Warn, &line);
-                }
+                let is_new = !std::mem::replace(&mut state.refusing, true);
+                let line = format!("does not take a profile, which is lost: {why}");
+                let line = is_new.then_some((Level::Warn, line));
+                (self.let_go(state, number, Some(Lost::Refused)), line)
             }
-            Answer::Later { why, asked } => {
+            Answer::Later {
+                why,
+                asked,
+                is_suspect,
+            } => {
                 self.books.count(Event::Retry, 1);
                 let wait = state.backoff.failed(asked);
                 state.not_before = now.after(wait);
                 let taken = state.taken;
                 let given_up = state.spool.find(number).is_some_and(|entry| {
                     entry.tries += 1;
-                    if entry.tries > 1 && taken > entry.taken_before {
-                        entry.suspicion += 1;
+                    if is_suspect {
+                        if entry.tries > 1 && taken > entry.taken_before {
+                            entry.suspicion += 1;
+                        }
+                        entry.taken_before = taken;
                     }
-                    entry.taken_before = taken;
                     entry.suspicion >= SUSPICIOUS
                 });
-                if given_up && let Some(file) = self.let_go(&mut state, number, Some(Lost::Failed))
-                {
-                    self.forget(&file);
+                let file = given_up.then(|| self.let_go(state, number, Some(Lost::Failed)));
+                let is_new = !std::mem::replace(&mut state.failing, true);
+                let is_first = given_up && !std::mem::replace(&mut state.giving_up, true);
+                let line = if is_first {
+                    format!(
+                        "does not take a profile though it takes others, which is lost after {SUSPICIOUS} more attempts: {why}"
+                    )
+                } else {
+                    format!("{why}; what is to be sent waits")
+                };
+                if matches!(state.phase, Phase::Closing(_)) {
+                    self.over(state);
                 }
-                if !std::mem::replace(&mut state.failing, true) {
-                    let line = format!("{why}; what is to be sent waits");
-                    self.tell(Level::Warn, &line);
-                }
-                if closing {
-                    self.over(&mut state);
-                }
+                (
+                    file.flatten(),
+                    (is_new || is_first).then_some((Level::Warn, line)),
+                )
             }
         }
-        self.changed.notify_all();
     }
 
     /// Its file was not there, or not whole.
     fn damaged(&self, number: Number) {
         let mut state = self.state.lock();
         state.in_flight = None;
-        if let Some(file) = self.let_go(&mut state, number, Some(Lost::Damaged)) {
+        let file = self.let_go(&mut state, number, Some(Lost::Damaged));
+        drop(state);
+        if let Some(file) = file {
             self.forget(&file);
         }
     }
 
     /// Takes a request out, into the books; the file it was in.
-    fn let_go(
-        &self,
-        state: &mut State,
-        number: Number,
-        lost: Option<Lost>,
-    ) -> Option<std::path::PathBuf> {
+    fn let_go(&self, state: &mut State, number: Number, lost: Option<Lost>) -> Option<PathBuf> {
         let entry = state.spool.remove(number)?;
         match lost {
             None => self.books.deliver(entry.size),
@@ -317,13 +371,30 @@ impl Courier {
         entry.place.into_file()
     }
 
-    fn forget(&self, path: &std::path::Path) {
-        // One that stays would be sent twice by the next run.
-        if let Err(error) = std::fs::remove_file(path) {
-            self.say.line(
-                Level::Debug,
-                &format!("push_spool: {} stays: {error}", path.display()),
+    fn forget(&self, path: &Path) {
+        let Err(error) = fs::remove_file(path) else {
+            return;
+        };
+        if error.kind() == io::ErrorKind::NotFound {
+            return;
+        }
+        // The next run would send it again, unless nothing is in it.
+        let emptied = fs::OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(path);
+        let outcome = match emptied {
+            Ok(_) => "is emptied",
+            Err(_) => "may be sent again",
+        };
+        self.books.count(Event::FileStays, 1);
+        if self.books.counted(Event::FileStays) == 1 {
+            let line = format!(
+                "push_spool: {} cannot be removed and {outcome}: {error}",
+                path.display()
             );
+            self.say.line(Level::Warn, &line);
         }
     }
 
@@ -344,13 +415,24 @@ impl Courier {
                     let answer = carrier.carry(&request, attempt.within);
                     self.answered(attempt.number, answer, clock.now());
                 }
-                Err(error) => {
-                    let line = format!("a request in push_spool is lost: {error}");
-                    self.tell(Level::Warn, &line);
+                Err(Unread::Damaged) => {
+                    self.tell(
+                        Level::Warn,
+                        "a request in push_spool is lost: its file is not whole, or is gone",
+                    );
                     self.damaged(attempt.number);
+                }
+                Err(Unread::Now(error)) => {
+                    let answer = Answer::Later {
+                        why: format!("is not asked: a file of push_spool: {error}"),
+                        asked: None,
+                        is_suspect: true,
+                    };
+                    self.answered(attempt.number, answer, clock.now());
                 }
             }
         }
+        self.settle();
     }
 
     fn await_attempt(&self, clock: Clock) -> Option<Attempt> {

@@ -35,6 +35,7 @@ fn upload(mood: Mood, within: Duration) -> (Answer, Duration, bool) {
     let later = |why: &str, asked| Answer::Later {
         why: why.to_owned(),
         asked,
+        is_suspect: true,
     };
     let ms = Duration::from_millis;
     match mood {
@@ -99,7 +100,7 @@ impl Bench {
     fn run(&mut self, until: Moment, mood: impl Fn(u64) -> Mood) {
         loop {
             match self.courier.next(self.now) {
-                Step::Over => return,
+                Step::Over => return self.courier.settle(),
                 Step::Wait(Some(then)) if then < until => self.now = then,
                 Step::Wait(_) => {
                     self.now = until;
@@ -260,8 +261,34 @@ fn a_request_that_never_works_keeps_no_other_back_and_is_given_up() {
     }
     let lost = bench.books.dropped(Lost::Failed);
     assert_eq!((lost.requests, lost.samples), (1, 3));
+    let lines = bench.lines();
+    let told = lines.iter().filter(|it| it.contains("is lost after"));
+    assert_eq!(told.count(), 1, "{lines:?}");
     assert_eq!(bench.arrived.len(), 59);
     assert_eq!(bench.books.waiting(), Size::default());
+}
+
+#[test]
+fn a_request_is_not_given_up_for_a_server_that_is_busy_however_often() {
+    for status in [429, 408, 503] {
+        let mut bench = Bench::of(1 << 20);
+        bench.put(1);
+        bench.put(2);
+        for round in 1..=20 {
+            // Each is told so once, then the other is taken.
+            let now = at(1_000 * round);
+            let Step::Send(attempt) = bench.courier.next(now) else {
+                panic!("nothing to send");
+            };
+            bench
+                .courier
+                .answered(attempt.number, Answer::of(status, None), now);
+            bench.courier.state.lock().taken += 1;
+        }
+        bench.run(at(30_000), |_| Mood::Well);
+        assert_eq!(bench.books.dropped(Lost::Failed), Size::default());
+        assert_eq!(bench.books.delivered().requests, 2, "{status}");
+    }
 }
 
 #[test]
@@ -389,4 +416,105 @@ fn a_file_that_is_damaged_while_it_waits_is_lost_and_counted() {
     assert_eq!(bench.books.dropped(Lost::Damaged).samples, 1);
     assert!(bench.books.are_even());
     assert!(!path.exists());
+}
+
+#[test]
+fn a_disk_that_hangs_keeps_nobody_who_ends_the_process_and_what_was_to_go_there_is_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let bench = Bench::of(1 << 20);
+    for name in 1..=3 {
+        bench.put(name);
+    }
+    let (disk, left) = Disk::open(root.path(), 1, "1").unwrap();
+    bench.courier.use_disk(disk, left, bench.now);
+    // As in the middle of a file of which the disk lets nothing go.
+    bench.courier.state.lock().phase = Phase::Over;
+    let (_, size) = bench.courier.next_left().unwrap();
+    assert_eq!(size.samples, 1);
+    let clock = Clock::start();
+    bench
+        .courier
+        .finish(clock.now().after(Duration::from_millis(20)), clock);
+    assert_eq!(bench.books.dropped(Lost::End).samples, 1 + 2 + 3);
+    assert_eq!(bench.books.waiting(), Size::default());
+    assert!(bench.books.are_even());
+    // And then it comes to.
+    bench.courier.settle();
+    assert_eq!(bench.books.dropped(Lost::End).samples, 1 + 2 + 3);
+    assert!(bench.books.are_even());
+}
+
+#[test]
+fn a_file_that_cannot_be_removed_is_counted_and_said_once() {
+    let root = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of(1 << 20);
+    let (disk, left) = Disk::open(root.path(), 1, "1").unwrap();
+    bench.courier.use_disk(disk, left, bench.now);
+    for name in 1..=2 {
+        bench.put(name);
+        let Step::Send(attempt) = bench.courier.next(bench.now) else {
+            panic!("nothing to send");
+        };
+        // Not even root removes a folder as a file.
+        let path = attempt.place.into_file().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let taken = Answer::Taken { rejected: 0 };
+        bench.courier.answered(attempt.number, taken, bench.now);
+        bench.now = bench.now.after(EVERY);
+    }
+    assert_eq!(bench.books.counted(Event::FileStays), 2);
+    let lines = bench.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("cannot be removed"), "{lines:?}");
+}
+
+#[test]
+fn what_could_not_be_written_when_it_came_is_put_into_a_file_at_the_end() {
+    let root = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of(1 << 20);
+    for name in 1..=3 {
+        bench.put(name);
+    }
+    let (disk, left) = Disk::open(root.path(), 1, "1").unwrap();
+    bench.courier.use_disk(disk, left, bench.now);
+    bench.courier.close(bench.now.after(Duration::from_secs(2)));
+    bench.run(at(3600), |_| Mood::Down);
+    bench.courier.finish(bench.now, Clock::start());
+    assert_eq!(bench.books.dropped(Lost::End), Size::default());
+    assert_eq!(bench.books.waiting().samples, 1 + 2 + 3);
+    bench.courier.let_disk_go();
+    let (_disk, left) = Disk::open(root.path(), 1, "2").unwrap();
+    let samples: u64 = left.whole.iter().map(|found| found.size.samples).sum();
+    assert_eq!(samples, 1 + 2 + 3);
+}
+
+#[test]
+fn no_line_is_written_while_others_wait_for_the_state() {
+    let courier: Arc<Mutex<Option<Arc<Courier>>>> = Arc::default();
+    let free = Arc::new(Mutex::new(Vec::new()));
+    let say = {
+        let (courier, free) = (Arc::clone(&courier), Arc::clone(&free));
+        Say::new(move |_, _| {
+            let courier = courier.lock().clone().unwrap();
+            free.lock().push(courier.state.try_lock().is_some());
+        })
+    };
+    let setup = Bench::of(1 << 20).courier.setup;
+    let it = Arc::new(Courier::new(setup, Arc::default(), say));
+    *courier.lock() = Some(Arc::clone(&it));
+    let answers = [
+        Answer::of(500, None),
+        Answer::of(403, None),
+        Answer::Taken { rejected: 0 },
+    ];
+    for (second, answer) in (0..).zip(answers) {
+        it.put(request(1), at(0));
+        let Step::Send(attempt) = it.next(at(100 * second)) else {
+            panic!("nothing to send");
+        };
+        it.answered(attempt.number, answer, at(100 * second));
+    }
+    it.finish(at(0), Clock::start());
+    assert_eq!(*free.lock(), [true; 4]);
 }

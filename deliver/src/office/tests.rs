@@ -286,6 +286,88 @@ fn a_server_that_does_not_know_the_form_gets_the_older_one_and_no_window_is_lost
     assert_eq!(lines.lock().len(), 1, "{:?}", lines.lock());
 }
 
+fn pyroscope() -> Form {
+    Form::Pyroscope(crate::pyroscope::Pyroscope::default())
+}
+
+#[test]
+fn a_server_that_was_down_for_the_first_windows_gets_the_older_form_all_the_same() {
+    let server = Server::start();
+    *server.known.lock() = "/ingest";
+    server.is_broken.store(true, Ordering::SeqCst);
+    let (office, _) = office_in(pyroscope(), &[server.port], manner());
+    for n in 1..=3 {
+        office.hand_over(window(n));
+        until("a window", || office.books().handed().requests == n);
+    }
+    server.is_broken.store(false, Ordering::SeqCst);
+    until("what waited", || office.books().waiting().requests == 0);
+    for n in 4..=6 {
+        office.hand_over(window(n));
+        until("a window", || office.books().delivered().requests == n - 1);
+    }
+    office.finish(LONG);
+    let books = office.books();
+    assert_eq!(books.dropped(Lost::Replaced).requests, 2, "those kept");
+    assert_eq!(books.dropped(Lost::Refused).requests, 1, "one was not");
+    assert_eq!(books.delivered().requests, 5);
+    assert!(books.are_even());
+}
+
+/// An office over files that an earlier one left in that form.
+fn after_one_in(form: Form, server: &Server) -> &'static Office {
+    let root = Box::leak(Box::new(tempfile::tempdir().unwrap()));
+    let on_disk = || Manner {
+        disk: Some(DiskSpool {
+            folder: root.path().to_owned(),
+            bytes: 1 << 20,
+        }),
+        ..manner()
+    };
+    server.is_broken.store(true, Ordering::SeqCst);
+    let (first, _) = office_in(form, &[server.port], on_disk());
+    first.hand_over(window(1));
+    until("an attempt", || server.asked.load(Ordering::SeqCst) > 0);
+    first.finish(Duration::from_millis(200));
+    for desk in &first.desks {
+        desk.courier.let_disk_go();
+    }
+    server.is_broken.store(false, Ordering::SeqCst);
+    office_in(pyroscope(), &[server.port], on_disk()).0
+}
+
+#[test]
+fn what_an_earlier_process_left_does_not_keep_a_server_from_its_older_form() {
+    let server = Server::start();
+    *server.known.lock() = "/ingest";
+    let office = after_one_in(pyroscope(), &server);
+    until("the old one", || {
+        office.books().dropped(Lost::Refused).requests == 1
+    });
+    for n in 1..=2 {
+        office.hand_over(window(n + 1));
+        until("a window", || office.books().delivered().requests == n);
+    }
+    office.finish(LONG);
+    assert!(office.books().are_even());
+}
+
+#[test]
+fn a_request_of_the_older_form_that_is_taken_is_no_word_of_the_newer() {
+    let server = Server::start();
+    *server.known.lock() = "/ingest";
+    let older = pyroscope().fallback().unwrap();
+    let office = after_one_in(older, &server);
+    until("the old one", || office.books().delivered().requests == 1);
+    office.hand_over(window(2));
+    until("the new one", || office.books().delivered().requests == 2);
+    office.finish(LONG);
+    let books = office.books();
+    assert_eq!(books.dropped(Lost::Replaced).requests, 1);
+    assert_eq!(books.dropped(Lost::Refused).requests, 0);
+    assert!(books.are_even());
+}
+
 #[test]
 fn each_process_has_a_time_of_its_own_in_the_interval() {
     let ready = |pid| {

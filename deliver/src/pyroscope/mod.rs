@@ -28,6 +28,7 @@ use crate::origin::Origin;
 use crate::parts::{self, Bounds, Id, Keys, MOST_BYTES, Recipe, Unfit};
 use crate::window::Window;
 use labels::Labels;
+pub(crate) use push::PATH as PUSH;
 use series::{Names, Series};
 
 /// Which span's id samples carry as `span_id`, by which Grafana asks for a span's profile: it selects that id alone,

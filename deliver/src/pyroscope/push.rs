@@ -9,7 +9,7 @@ use crate::identity::Identity;
 use crate::request::Request;
 
 /// Where they go, behind the address of a server.
-const PATH: &str = "/push.v1.PusherService/Push";
+pub(crate) const PATH: &str = "/push.v1.PusherService/Push";
 
 /// What is pushed at a time.
 #[derive(Clone, PartialEq, Message)]

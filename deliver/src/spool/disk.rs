@@ -6,12 +6,14 @@
 //! ```
 //!
 //! Files appear under their name when they are whole. The next process of the service takes up what those before it left:
-//! it has their lock, which the kernel opens when a process ends, however it ends.
+//! it has their lock, which the kernel opens when a process ends, however it ends. Until a process has its lock its folder's
+//! name begins with a dot. No link is followed in there.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::record;
 use crate::books::Size;
@@ -20,8 +22,13 @@ use crate::request::Request;
 const LOCK: &str = "lock";
 const ENDING: &str = "req";
 const TEMPORARY: &str = "tmp";
+/// Before the name of a folder that has no lock yet.
+const HIDDEN: &str = ".";
 /// Largest file that is read, bytes: none that was written is larger.
 const LARGEST: u64 = 256 << 20;
+
+/// What nobody has taken up for so long is removed: its service or target may have another name by now.
+const OLDEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// One target's files.
 #[derive(Debug)]
@@ -50,6 +57,8 @@ pub struct Left {
     pub whole: Vec<Found>,
     /// Files that were not, and are gone.
     pub damaged: u64,
+    /// Files of other services or targets that nobody has taken up for a week, and are gone.
+    pub old: u64,
 }
 
 impl Disk {
@@ -61,20 +70,23 @@ impl Disk {
     pub fn open(root: &Path, mark: u64, name: &str) -> io::Result<(Self, Left)> {
         let all = root.join(format!("{mark:016x}"));
         let folder = all.join(name);
+        // Nobody takes it up before it is locked.
+        let unlocked = all.join(format!("{HIDDEN}{name}"));
         make(root)?;
         make(&all)?;
-        make(&folder)?;
-        let lock = owned(&folder.join(LOCK))?;
+        make(&unlocked)?;
+        let lock = lock(&unlocked.join(LOCK))?;
         lock.try_lock()?;
         let mine = lock.metadata()?.uid();
-        for path in [&all, &folder] {
-            let found = fs::symlink_metadata(path)?;
-            if !found.is_dir() || found.uid() != mine || found.mode() & 0o077 != 0 {
-                return Err(io::Error::other(format!(
-                    "{} is not this user's alone: name another folder",
-                    path.display()
-                )));
-            }
+        let checked = check_root(root, mine)
+            .and_then(|()| check(&all, mine))
+            .and_then(|()| check(&unlocked, mine))
+            .and_then(|()| fs::rename(&unlocked, &folder));
+        if let Err(error) = checked {
+            // The first error is the one to tell.
+            let _gone =
+                fs::remove_file(unlocked.join(LOCK)).and_then(|()| fs::remove_dir(&unlocked));
+            return Err(error);
         }
         let mut disk = Self {
             folder,
@@ -84,9 +96,14 @@ impl Disk {
         let mut left = Left::default();
         let mut others: Vec<_> = fs::read_dir(&all)?.flatten().map(|it| it.path()).collect();
         others.sort_by_key(|path| modified(path));
-        others.retain(|path| *path != disk.folder);
+        others.retain(|path| *path != disk.folder && !is_hidden(path));
         for other in &others {
             disk.take_up(other, &mut left);
+        }
+        for all in folders(root, mine).iter().filter(|path| is_mark(path)) {
+            for old in folders(all, mine) {
+                left.old += remove_old(&old);
+            }
         }
         Ok((disk, left))
     }
@@ -94,7 +111,7 @@ impl Disk {
     /// Takes over another process's files if it has ended. What does not work is left for the next.
     fn take_up(&mut self, other: &Path, left: &mut Left) {
         // None where it is being removed by another who does the same.
-        let Ok(lock) = File::open(other.join(LOCK)) else {
+        let Ok(lock) = opened(&other.join(LOCK)) else {
             return;
         };
         if lock.try_lock().is_err() {
@@ -105,6 +122,7 @@ impl Disk {
         };
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
+        let mut is_empty = true;
         for path in paths {
             let ending = path.extension().and_then(|it| it.to_str());
             if ending == Some(TEMPORARY) {
@@ -114,17 +132,30 @@ impl Disk {
                 continue;
             }
             let new = self.path();
-            let Ok((request, length)) = read(&path) else {
-                left.damaged += u64::from(fs::remove_file(&path).is_ok());
-                continue;
+            let (request, length) = match read(&path) {
+                Ok(found) => found,
+                Err(Unread::Damaged) => {
+                    left.damaged += u64::from(fs::remove_file(&path).is_ok());
+                    continue;
+                }
+                Err(Unread::Now(_)) => {
+                    is_empty = false;
+                    continue;
+                }
             };
-            if fs::rename(&path, &new).is_ok() {
+            if fs::rename(&path, &new).is_err() {
+                is_empty = false;
+            } else {
                 left.whole.push(Found {
                     path: new,
                     length,
                     size: Size::of(&request),
                 });
             }
+        }
+        if !is_empty {
+            // With its lock, or nobody would take it up.
+            return;
         }
         // The folder goes with its lock; if somebody has put something else there, it stays, and that is no fault.
         let _gone = fs::remove_file(other.join(LOCK)).and_then(|()| fs::remove_dir(other));
@@ -145,7 +176,7 @@ impl Disk {
             .ok_or_else(|| io::Error::other("a type of content that no file has"))?;
         let path = self.path();
         let temporary = path.with_extension(TEMPORARY);
-        let written = owned(&temporary)
+        let written = new(&temporary)
             .and_then(|mut file| file.write_all(&bytes))
             .and_then(|()| fs::rename(&temporary, &path));
         if let Err(error) = written {
@@ -157,31 +188,111 @@ impl Disk {
     }
 }
 
+/// Why there is no request of a file.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is not whole, or is not there any more: it never will be read.
+    Damaged,
+    /// It could not be read now (no more descriptors, no memory, no right, a disk's error): the file may be well.
+    Now(io::Error),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        let is_link = error.raw_os_error() == Some(libc::ELOOP);
+        if is_link || error.kind() == io::ErrorKind::NotFound {
+            Self::Damaged
+        } else {
+            Self::Now(error)
+        }
+    }
+}
+
+impl From<record::Damaged> for Unread {
+    fn from(_: record::Damaged) -> Self {
+        Self::Damaged
+    }
+}
+
 /// The request in a file, and the file's length.
 ///
 /// # Errors
 /// It cannot be read, or is not whole.
-pub fn read(path: &Path) -> io::Result<(Request, u64)> {
-    let file = OpenOptions::new().read(true).open(path)?;
-    let length = file.metadata()?.len();
-    if length > LARGEST {
-        return Err(io::Error::other(record::Damaged.to_string()));
+pub fn read(path: &Path) -> Result<(Request, u64), Unread> {
+    let file = opened(path)?;
+    let found = file.metadata()?;
+    let is_strange = !found.is_file() && !found.is_dir();
+    if is_strange || found.len() > LARGEST {
+        return Err(Unread::Damaged);
     }
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut io::Read::take(file, LARGEST), &mut bytes)?;
-    let request =
-        record::decode(&bytes).map_err(|damaged| io::Error::other(damaged.to_string()))?;
+    let request = record::decode(&bytes)?;
     Ok((request, bytes.len() as u64))
 }
 
-/// A file that only its owner may read.
-fn owned(path: &Path) -> io::Result<File> {
+/// A new file that only its owner may read.
+fn new(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
+/// The file of a lock: no link is followed, and what is in it stays.
+fn lock(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
         .create(true)
-        .truncate(true)
+        .truncate(false)
         .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW)
         .open(path)
+}
+
+/// A file to read: no link is followed, and no pipe waited for.
+fn opened(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(HIDDEN.as_bytes()))
+}
+
+/// Whether it is called as a target's folder is: others in the same place are not the spool's.
+fn is_mark(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|it| it.len() == 16 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether nobody but this user and root can take a folder in it away or put another in its place.
+fn check_root(root: &Path, mine: u32) -> io::Result<()> {
+    let found = fs::metadata(root)?;
+    let is_sticky = found.mode() & libc::S_ISVTX != 0;
+    let is_trusted = found.uid() == mine || found.uid() == 0;
+    if is_trusted && (found.mode() & 0o022 == 0 || is_sticky) {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "others can change {}: name a folder in it, which is made then",
+        root.display()
+    )))
+}
+
+fn check(path: &Path, mine: u32) -> io::Result<()> {
+    let found = fs::symlink_metadata(path)?;
+    if found.is_dir() && found.uid() == mine && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "{} is not this user's alone: name another folder",
+        path.display()
+    )))
 }
 
 /// A folder that only its owner may look into; one that is there stays as it is.
@@ -189,7 +300,41 @@ fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-fn modified(path: &Path) -> Option<std::time::SystemTime> {
+/// This user's folders in one. No link is followed.
+fn folders(path: &Path, mine: u32) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(|path| check(path, mine).is_ok()).collect()
+}
+
+/// Removes a process's folder if it has ended and nothing in it is newer than [`OLDEST`]; how many requests were in it.
+fn remove_old(folder: &Path) -> u64 {
+    let Ok(lock) = opened(&folder.join(LOCK)) else {
+        return 0;
+    };
+    if lock.try_lock().is_err() {
+        return 0;
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    let newest = paths.iter().filter_map(|path| modified(path)).max();
+    let age = newest.and_then(|time| SystemTime::now().duration_since(time).ok());
+    if age.is_none_or(|age| age < OLDEST) {
+        return 0;
+    }
+    let mut requests = 0;
+    for path in paths {
+        let ending = path.extension().and_then(|it| it.to_str());
+        if matches!(ending, Some(ENDING | TEMPORARY)) && fs::remove_file(&path).is_ok() {
+            requests += u64::from(ending == Some(ENDING));
+        }
+    }
+    // If somebody has put something else there, it stays, and that is no fault.
+    let _gone = fs::remove_file(folder.join(LOCK)).and_then(|()| fs::remove_dir(folder));
+    requests
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|it| it.modified()).ok()
 }
 
@@ -258,6 +403,27 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_cannot_be_read_now_stays_with_its_lock_for_another_time() {
+        let root = tempfile::tempdir().unwrap();
+        let (mut disk, _) = Disk::open(root.path(), 7, "1").unwrap();
+        let paths = [1, 2].map(|n| disk.write(&request(n)).unwrap().0);
+        drop(disk);
+        // A folder of that name opens and cannot be read, as a file on a disk that fails, and for root too.
+        fs::rename(&paths[0], root.path().join("well")).unwrap();
+        fs::create_dir(&paths[0]).unwrap();
+        assert!(matches!(read(&paths[0]), Err(Unread::Now(_))));
+        let (second, left) = Disk::open(root.path(), 7, "2").unwrap();
+        assert_eq!((samples(&left), left.damaged), (vec![2], 0));
+        drop(second);
+        fs::remove_dir(&paths[0]).unwrap();
+        fs::rename(root.path().join("well"), &paths[0]).unwrap();
+        let (_third, left) = Disk::open(root.path(), 7, "3").unwrap();
+        let mut all = samples(&left);
+        all.sort_unstable();
+        assert_eq!(all, [1, 2]);
+    }
+
+    #[test]
     fn a_folder_that_others_may_look_into_is_not_used() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(format!("{:016x}", 7));
@@ -265,6 +431,79 @@ mod tests {
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         let error = Disk::open(root.path(), 7, "1").unwrap_err().to_string();
         assert!(error.contains("alone"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_others_can_change_is_not_used_unless_each_has_only_what_is_his_there() {
+        let root = tempfile::tempdir().unwrap();
+        let open = |mode, name| {
+            fs::set_permissions(root.path(), fs::Permissions::from_mode(mode)).unwrap();
+            Disk::open(root.path(), 7, name).map(drop)
+        };
+        for mode in [0o777, 0o775, 0o757] {
+            let error = open(mode, "1").unwrap_err().to_string();
+            assert!(error.contains("others can change"), "{mode:o}: {error}");
+        }
+        let all = root.path().join(format!("{:016x}", 7));
+        assert_eq!(fs::read_dir(all).unwrap().count(), 0, "nothing stays");
+        assert!(open(0o1777, "1").is_ok());
+        assert!(open(0o755, "2").is_ok());
+    }
+
+    #[test]
+    fn what_nobody_takes_up_is_removed_after_a_week_and_counted() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |mark, name| {
+            let (mut disk, _) = Disk::open(root.path(), mark, name).unwrap();
+            disk.write(&request(1)).unwrap();
+            disk
+        };
+        let age = |disk: &Disk| {
+            for entry in fs::read_dir(&disk.folder).unwrap().flatten() {
+                let time = SystemTime::now() - OLDEST - Duration::from_secs(60);
+                let file = OpenOptions::new().write(true).open(entry.path()).unwrap();
+                file.set_modified(time).unwrap();
+            }
+        };
+        let (lives, old, new) = (write(7, "1"), write(7, "2"), write(8, "3"));
+        age(&lives);
+        age(&old);
+        let (gone, stays) = (old.folder.clone(), new.folder.clone());
+        drop((old, new));
+        let (_disk, left) = Disk::open(root.path(), 9, "4").unwrap();
+        assert_eq!(left.old, 1);
+        assert!(!gone.exists());
+        assert!(stays.exists(), "not a week old");
+        assert!(lives.folder.exists(), "its process lives");
+    }
+
+    #[test]
+    fn no_link_is_followed_and_no_pipe_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let (mut disk, _) = Disk::open(root.path(), 7, "1").unwrap();
+        let path = disk.write(&request(1)).unwrap().0;
+        let elsewhere = root.path().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert!(matches!(read(&path), Err(Unread::Damaged)));
+        let next = disk.folder.join(format!("{:020}.{TEMPORARY}", 2));
+        std::os::unix::fs::symlink(&elsewhere, &next).unwrap();
+        assert!(disk.write(&request(2)).is_err());
+        drop(disk);
+        let (_disk, left) = Disk::open(root.path(), 7, "2").unwrap();
+        assert_eq!((left.whole.len(), left.damaged), (0, 1));
+        assert_eq!(read(&elsewhere).unwrap().0, request(1), "it is as it was");
+    }
+
+    #[test]
+    fn a_folder_whose_process_has_not_locked_it_yet_is_not_taken_up() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(format!("{:016x}", 7)).join(".1");
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(folder.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
+        lock(&folder.join(LOCK)).unwrap();
+        let _disk = Disk::open(root.path(), 7, "2").unwrap();
+        assert!(folder.join(LOCK).exists());
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub struct Bounds {
 pub struct Spool {
     entries: VecDeque<Entry>,
     bounds: Bounds,
+    /// Bytes of them in memory and in files.
+    held: [u64; 2],
     next: u64,
 }
 
@@ -104,6 +106,7 @@ impl Spool {
         Self {
             entries: VecDeque::new(),
             bounds,
+            held: [0; 2],
             next: 0,
         }
     }
@@ -139,6 +142,7 @@ impl Spool {
         }
         let number = Number(self.next);
         self.next += 1;
+        self.held[usize::from(on_disk)] += place.bytes();
         self.entries.push_back(Entry {
             number,
             size,
@@ -165,7 +169,7 @@ impl Spool {
             let oldest = self.entries.iter().position(|entry| {
                 entry.place.is_disk() == on_disk && Some(entry.number) != in_flight
             });
-            let Some(oldest) = oldest.and_then(|index| self.entries.remove(index)) else {
+            let Some(oldest) = oldest.and_then(|index| self.take_out(index)) else {
                 return false;
             };
             books.drop_waiting(oldest.size, Lost::SpoolFull);
@@ -177,11 +181,13 @@ impl Spool {
     /// Bytes that are in files, or in memory.
     #[must_use]
     pub fn held(&self, on_disk: bool) -> u64 {
-        self.entries
-            .iter()
-            .filter(|entry| entry.place.is_disk() == on_disk)
-            .map(|entry| entry.place.bytes())
-            .sum()
+        self.held[usize::from(on_disk)]
+    }
+
+    fn take_out(&mut self, index: usize) -> Option<Entry> {
+        let entry = self.entries.remove(index)?;
+        self.held[usize::from(entry.place.is_disk())] -= entry.place.bytes();
+        Some(entry)
     }
 
     /// The next to send: of those that are ready the one that has failed least, and of those the oldest. So one that can
@@ -211,11 +217,22 @@ impl Spool {
             .entries
             .iter()
             .position(|entry| entry.number == number)?;
-        self.entries.remove(index)
+        self.take_out(index)
+    }
+
+    /// Takes the oldest out that is in memory.
+    pub fn pop_memory(&mut self) -> Option<(Arc<Request>, Size)> {
+        let index = self.entries.iter().position(|it| !it.place.is_disk())?;
+        let entry = self.take_out(index)?;
+        match entry.place {
+            Place::Memory(request) => Some((request, entry.size)),
+            Place::Disk { .. } => None,
+        }
     }
 
     /// Takes all out, oldest first.
     pub fn take_all(&mut self) -> Vec<Entry> {
+        self.held = [0; 2];
         std::mem::take(&mut self.entries).into()
     }
 
@@ -305,6 +322,7 @@ mod tests {
         assert_eq!(bench.numbers(), [0, 2]);
         bench.put(70, Some(Number(0)));
         assert_eq!(bench.numbers(), [0], "the new one has no room beside it");
+        assert_eq!(bench.spool.held(false), 40);
         assert_eq!(bench.books.dropped(Lost::SpoolFull).requests, 3);
     }
 
@@ -319,5 +337,8 @@ mod tests {
         assert_eq!(pick(&bench.spool), 1);
         bench.spool.remove(Number(1)).unwrap();
         assert_eq!(pick(&bench.spool), 0);
+        assert_eq!(bench.spool.held(false), 10);
+        assert_eq!(bench.spool.take_all().len(), 1);
+        assert_eq!(bench.spool.held(false), 0);
     }
 }

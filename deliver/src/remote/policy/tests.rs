@@ -69,6 +69,8 @@ fn an_invalid_document_switches_off_at_once() {
     for bad in [
         "",
         "{}",
+        "[true]",
+        "[true, 7, \"shop\", 200]",
         "{\"enabled\": true, \"x\": 1}",
         &" ".repeat(70_000),
     ] {
@@ -302,6 +304,23 @@ impl Hostile {
         (format!("{{{}}}", parts.join(", ")), is_doubled)
     }
 
+    /// Values without their names, in the order in which keys are declared: an array is no document, whatever is in it.
+    fn nameless(&mut self) -> String {
+        self.serial += 1;
+        let serial = self.serial.to_string();
+        let all = [
+            "true", &serial, "\"shop\"", "200", "200", "200", "200", "1048576", "10", "{}",
+        ];
+        let count = self.chance.usize(1..=all.len());
+        let text = format!("[{}]", all[..count].join(", "));
+        match self.chance.u32(0..4) {
+            0 => format!(" \n{text}"),
+            1 => format!("[{text}]"),
+            2 => format!("{{\"enabled\": true, \"serial\": {serial}, \"labels\": {text}}}"),
+            _ => text,
+        }
+    }
+
     /// Random JSON.
     fn value(&mut self, depth: u32) -> Value {
         match self.chance.u32(0..if depth == 0 { 4 } else { 6 }) {
@@ -339,6 +358,7 @@ impl Hostile {
                 format!("{}{}", " ".repeat(65_530), self.text().0).into_bytes(),
                 false,
             ),
+            24..28 => (self.nameless().into_bytes(), false),
             _ => {
                 let (text, is_doubled) = self.text();
                 (text.into_bytes(), is_doubled)

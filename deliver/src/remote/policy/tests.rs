@@ -65,6 +65,25 @@ fn it_is_off_until_a_document_says_on_and_after_three_polls_that_cannot_be_read(
 }
 
 #[test]
+fn where_documents_are_signed_who_answers_304_does_not_keep_it_on() {
+    let text = r#"{"enabled": true, "serial": 1}"#;
+    let signed = || Poll::Document {
+        body: text.as_bytes().to_vec(),
+        signature: Some(sign(text.as_bytes())),
+        etag: Some("\"1\"".to_owned()),
+    };
+    let mut policy = Policy::new("shop", Some(key()));
+    assert!(policy.after(signed()).wanted.on);
+    assert_eq!(policy.etag(), None, "nothing is asked that a 304 answers");
+    assert!(policy.after(Poll::Unchanged).wanted.on);
+    assert!(policy.after(Poll::Unchanged).wanted.on);
+    let last = policy.after(Poll::Unchanged);
+    assert_eq!(last.wanted, Wanted::off());
+    assert!(last.why.is_some());
+    assert!(policy.after(signed()).wanted.on);
+}
+
+#[test]
 fn an_invalid_document_switches_off_at_once() {
     for bad in [
         "",
@@ -147,7 +166,7 @@ impl Oracle {
                 Some((on, serial)) => {
                     self.unreadable = 0;
                     self.on = on;
-                    self.can_be_unchanged = etag.is_some();
+                    self.can_be_unchanged = etag.is_some() && !self.is_signed;
                     self.highest = serial.or(self.highest);
                 }
                 None => (self.on, self.can_be_unchanged) = (false, false),

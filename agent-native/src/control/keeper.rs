@@ -12,7 +12,7 @@ use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::Counter;
 use vtprof_signal::perf::thread_cpu_ns;
 
-use super::budget::{Budget, CHECK, Reading, Verdict};
+use super::budget::{Budget, CHECK, Reading, Verdict, is_of_rates};
 use super::request;
 use super::socket::{Served, Socket};
 use crate::jvm::jni::Jni;
@@ -178,10 +178,11 @@ impl Keeper {
         }
         let counters = session.shared.counters;
         let handlers = [Counter::HandlerNs, Counter::WallHandlerNs].map(|of| counters.get(of));
+        let threads = own::used();
+        let threads = threads.iter().filter(|used| is_of_rates(used.thread()));
         let reading = Reading {
             at_ns: now_ns(),
-            own_ns: own::used().iter().map(|used| used.cpu_ns).sum::<u64>()
-                + handlers.iter().sum::<u64>(),
+            own_ns: threads.map(|used| used.cpu_ns).sum::<u64>() + handlers.iter().sum::<u64>(),
             process_ns: process_cpu_ns(),
         };
         let halvings = session.rates.plan().halvings;
@@ -193,6 +194,14 @@ impl Keeper {
             Verdict::Keep => return,
             Verdict::Lower => (halvings + 1, Counter::BudgetLowered),
             Verdict::Raise => (halvings.saturating_sub(1), Counter::BudgetRaised),
+            Verdict::Useless { is_first } => {
+                if is_first {
+                    log::warn(&format!(
+                        "max_overhead={limit}%: the agent takes {taken:.1} %, and half of all rates has not made that less, so it is taken back; fewer kinds take less"
+                    ));
+                }
+                (halvings.saturating_sub(1), Counter::BudgetRaised)
+            }
             Verdict::Exhausted => {
                 log::warn(&format!(
                     "max_overhead={limit}%: the agent takes {taken:.1} % at the lowest rates still; fewer kinds take less"

@@ -32,6 +32,8 @@ const MANAGE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_sec
 /// Of the time that a request took the thread, so many times are waited until the next: 1 % of a core at the most.
 const REST: u32 = 99;
 const REST_MOST: Duration = Duration::from_secs(1);
+/// After one that made the drain write: that is another thread's time, and not little.
+const REST_WRITTEN: Duration = REST_MOST;
 
 /// The socket there is. Held for a look or a change; not while a client is served.
 static SOCKET: Mutex<Option<Arc<Socket>>> = Mutex::new(None);
@@ -145,7 +147,9 @@ impl Keeper {
 
     fn serve(&self, socket: &Socket) {
         let begun = thread_cpu_ns();
+        let mut has_written = false;
         let answer = |line: &str| {
+            has_written = request::makes_write(line);
             self.jni
                 .with_frame(|| request::answer(self.session, line, "vtprof ctl"))
         };
@@ -164,7 +168,7 @@ impl Keeper {
             self.session.shared.counters.add(counter, 1);
         }
         let used = Duration::from_nanos(thread_cpu_ns().saturating_sub(begun));
-        std::thread::sleep((used * REST).min(REST_MOST));
+        std::thread::sleep(rest(used, has_written));
     }
 
     fn check(&mut self) {
@@ -223,6 +227,15 @@ impl Keeper {
     }
 }
 
+/// How long no client is served after one that took the thread so long.
+fn rest(used: Duration, has_written: bool) -> Duration {
+    if has_written {
+        REST_WRITTEN
+    } else {
+        (used * REST).min(REST_MOST)
+    }
+}
+
 /// Waits until a client is there, at the most so long; whether one is.
 fn wait(socket: Option<&Socket>, most: Duration) -> bool {
     // Not before the time has come.
@@ -235,4 +248,24 @@ fn wait(socket: Option<&Socket>, most: Duration) -> bool {
     // SAFETY: one structure, which is whole; a negative descriptor is passed over (poll(2)).
     let code = unsafe { libc::poll(&raw mut waited, 1, millis) };
     code > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_makes_the_drain_write_is_followed_by_a_second_of_rest_and_who_looks_by_99_times_its_own()
+    {
+        let quick = Duration::from_micros(200);
+        for line in ["dump", "set cpu=50hz", "start", "stop", " stop \n"] {
+            let rested = rest(quick, request::makes_write(line));
+            assert_eq!(rested, Duration::from_secs(1), "{line}");
+        }
+        for line in ["status", "", "stop now", "set cpu=none", "x"] {
+            let rested = rest(quick, request::makes_write(line));
+            assert_eq!(rested, quick * 99, "{line}");
+        }
+        assert_eq!(rest(Duration::from_secs(1), false), Duration::from_secs(1));
+    }
 }

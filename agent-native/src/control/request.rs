@@ -71,6 +71,11 @@ pub fn answer(session: &Session, line: &str, who: &str) -> String {
     }
 }
 
+/// Whether a line, if it is obeyed, makes the drain close or begin a window.
+pub fn makes_write(line: &str) -> bool {
+    Request::parse(line).is_ok_and(|request| request != Request::Status)
+}
+
 /// An answer that says why not.
 pub fn failure(error: &str) -> String {
     format!("error {}\n", error.replace(char::is_control, " "))

@@ -156,6 +156,6 @@ fn a_flood_of_connections_that_are_gone_at_once_leaves_the_thread_asleep() {
         }
     }
     let share = (used() - before) as f64 / began.elapsed().as_nanos() as f64;
-    assert!(knocks > 200, "no flood: {knocks}");
+    assert!(knocks > 100, "no flood: {knocks}");
     assert!(share < 0.05, "{share:.3} of a core for {knocks} knocks");
 }

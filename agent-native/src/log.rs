@@ -60,7 +60,29 @@ fn write(level: Level, message: &str) {
 }
 
 fn write_line(word: &str, message: &str) {
-    let line = format!("vtprof: {word}{}\n", message.replace(['\n', '\r'], " "));
+    let line = format!("vtprof: {word}{}\n", printable(message));
     // Nowhere to say that stderr is closed.
     let _written = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// One line that does nothing to a terminal, whatever of it has come from outside: ESC, line ends, the C1 controls.
+fn printable(message: &str) -> String {
+    message.replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_ends_a_line_or_commands_a_terminal() {
+        let hostile = "it \u{1b}]0;x\u{7}\r\n\u{9b}2J\u{7f}\u{0} \u{e9}";
+        let line = printable(hostile);
+        assert_eq!(
+            line.chars().filter(|c| c.is_control()).count(),
+            0,
+            "{line:?}"
+        );
+        assert_eq!(line, "it  ]0;x    2J   \u{e9}");
+    }
 }

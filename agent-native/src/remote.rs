@@ -3,10 +3,13 @@
 //! Until it has been told to, nothing is sampled. What is said there has bounds of its own, narrower than those of options; a
 //! kind can be on only where an option had it on, as the session is prepared for those.
 
+use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use vtprof_deliver::remote::policy::Policy;
-use vtprof_deliver::remote::poller::{Apply, Http, Poller};
+use vtprof_deliver::remote::poller::{Apply, Http, Poller, latest};
 use vtprof_deliver::remote::wanted::{Choice, Wanted};
 use vtprof_deliver::target::{Address, Backend, Credential, Scheme, Target, Token, fnv};
 use vtprof_profile::kind::Kind;
@@ -15,12 +18,54 @@ use crate::delivery::say;
 use crate::jvm::worker;
 use crate::log;
 use crate::options::Options;
-use crate::session::{Change, Session};
+use crate::session::{Change, DumpError, Session};
 
 /// Its thread's name.
 pub const THREAD: &str = "vtprof-config";
+/// The name of the one that looks whether that one comes back.
+pub const WATCH: &str = "vtprof-config-w";
 /// Who asks, in lines of the session.
 const WHO: &str = "config_url";
+/// Between two looks at when the last poll ended.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// When the last poll ended, and what followed where the next did not.
+struct Watch {
+    /// How old the last may be.
+    latest: Duration,
+    last: Instant,
+    /// It was switched off since.
+    is_off: bool,
+    /// Somebody was switched off whom the poller takes to be on.
+    is_news: bool,
+}
+
+impl Watch {
+    fn new(latest: Duration, now: Instant) -> Self {
+        Self {
+            latest,
+            last: now,
+            is_off: false,
+            is_news: false,
+        }
+    }
+
+    /// A poll has ended; whether it was switched off since the one before.
+    fn ended(&mut self, now: Instant) -> bool {
+        (self.last, self.is_off) = (now, false);
+        std::mem::take(&mut self.is_news)
+    }
+
+    /// Whether it has to be off: the last poll is too old.
+    fn is_late(&self, now: Instant) -> bool {
+        !self.is_off && now.saturating_duration_since(self.last) > self.latest
+    }
+
+    /// It was told to be off, as the last poll was too old; `is_done` where nothing is to be written any more either.
+    fn off(&mut self, is_done: bool) {
+        (self.is_off, self.is_news) = (is_done, true);
+    }
+}
 
 /// Starts its thread; `None` when it could not be started.
 pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
@@ -36,9 +81,16 @@ pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
     let mut poller = Poller::new(policy, remote.every, seed, say());
     let mut http = Http::new(target);
     log::info(&format!("off until {address} says otherwise (config_url)"));
+    let now = Instant::now();
+    let watch = Arc::new(Mutex::new(Watch::new(latest(remote.every), now)));
+    let watched = Arc::clone(&watch);
     let run = move |_| {
         while !session.is_over() {
-            poller.poll(&mut http, &Switch(session));
+            poller.poll(Instant::now(), &mut http, &Switch(session));
+            if watched.lock().ended(Instant::now()) {
+                // Whatever this poll has come to may have been undone.
+                poller.forget();
+            }
             thread::sleep(poller.wait());
         }
     };
@@ -48,13 +100,43 @@ pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
             session.give_up();
         }
     };
-    worker::spawn(session, THREAD, run, failed)
+    worker::spawn(session, THREAD, run, failed)?;
+    worker::spawn(session, WATCH, move |_| keep(session, &watch), failed)
+}
+
+/// Switches off where no poll ends any more: the one in progress does not return, or its thread has gone.
+fn keep(session: &Session, watch: &Mutex<Watch>) {
+    while !session.is_over() {
+        thread::sleep(LOOK);
+        if !watch.lock().is_late(Instant::now()) {
+            continue;
+        }
+        let off = Change {
+            on: Some(false),
+            ..Change::default()
+        };
+        match session.set(&off, WHO) {
+            Ok(applied) => {
+                if !applied.differences().is_empty() {
+                    log::warn(&format!(
+                        "{WHO}: off, as its last poll does not come back: it is on again when one does and says so"
+                    ));
+                }
+                watch.lock().off(true);
+            }
+            // It is tried again at the next look.
+            Err(error) => {
+                log::warn(&format!("{WHO}: its last poll does not come back: {error}"));
+                watch.lock().off(false);
+            }
+        }
+    }
 }
 
 struct Switch(&'static Session);
 
 impl Apply for Switch {
-    fn apply(&self, wanted: &Wanted, _before: &Wanted) -> Result<(), String> {
+    fn apply(&self, wanted: &Wanted, before: &Wanted) -> Result<(), String> {
         let session = self.0;
         let plan = session.rates.plan();
         let (change, missing) = change(wanted, session.options, |kind| plan.is_prepared(kind));
@@ -65,9 +147,17 @@ impl Apply for Switch {
                 names.join(" and ")
             ));
         }
-        session
+        let applied = session
             .set(&change, WHO)
             .map_err(|error| error.to_string())?;
+        if wanted.labels != before.labels && !applied.has_closed() {
+            // What was sampled so far has the labels of so far.
+            match session.dump() {
+                Err(error @ DumpError::Slow(_)) => return Err(error.to_string()),
+                // Closed, or there is none.
+                Ok(_) | Err(DumpError::Lost(_) | DumpError::Stopped) => {}
+            }
+        }
         if let Some(delivery) = &session.delivery {
             delivery.set_labels(labels(&session.options.push.labels, &wanted.labels));
         }
@@ -129,7 +219,6 @@ fn labels(own: &[(String, String)], wanted: &[(String, String)]) -> Vec<(String,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn options() -> Options {
         let mut options = Options::default();
@@ -187,5 +276,21 @@ mod tests {
         let own = [pair("zone", "a"), pair("tier", "1")];
         let all = labels(&own, &[pair("zone", "b")]);
         assert_eq!(all, [pair("tier", "1"), pair("zone", "b")]);
+    }
+    #[test]
+    fn it_is_off_once_no_poll_ends_any_more_and_the_next_that_does_is_told_of_it() {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let mut watch = Watch::new(latest(Duration::from_secs(60)), begun);
+        assert!(!watch.ended(at(60)));
+        assert!(!watch.is_late(at(60 + 276)));
+        assert!(watch.is_late(at(60 + 277)));
+        watch.off(false);
+        assert!(watch.is_late(at(60 + 282)), "until it is");
+        watch.off(true);
+        assert!(!watch.is_late(at(10_000)), "once is enough");
+        assert!(watch.ended(at(10_000)));
+        assert!(!watch.ended(at(10_060)));
+        assert!(watch.is_late(at(20_000)), "and again");
     }
 }

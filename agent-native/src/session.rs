@@ -553,7 +553,7 @@ mod rates;
 mod set;
 mod status;
 mod switch;
-pub use dump::LastWindow;
+pub use dump::{DumpError, LastWindow};
 pub use rates::{Change, MOST_HALVINGS, Plan, Rates};
 pub use set::SetError;
 pub use status::State;

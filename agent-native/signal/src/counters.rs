@@ -345,8 +345,6 @@ counters! {
     LockOwnerNoStack => "lock_owner.without_stack",
     /// Looks at owners whose context changed meanwhile: left untagged.
     LockOwnerUnsure => "lock_owner.untagged_context_changed",
-    /// CPU time of the thread that looks at owners, in ns.
-    LockOwnerCpuNs => "agent.lock_owner_ns",
     /// Times that rates were halved because the agent took more CPU time than `max_overhead` allows.
     BudgetLowered => "budget.lowered",
     /// Times that they were doubled again, up to what was asked for.

@@ -1,8 +1,9 @@
 //! Whether the agent takes more CPU time than it may, and what follows: half of all rates, or twice as much again.
 //!
-//! Its own is what its threads and its signal handler take. Held against the process', or half a core where that uses
-//! less: an agent that does next to nothing beside a JVM that does nothing harms nobody, and slower rates would not change
-//! it.
+//! Its own is what its threads and its signal handler take, but for threads whose pace no rate sets. Held against the
+//! process', or half a core where that uses less: an agent that does next to nothing beside a JVM that does nothing harms
+//! nobody, and slower rates would not change it. Where half of them has not changed it, they are as they were again:
+//! profiles would be the poorer for nothing.
 
 use std::time::Duration;
 
@@ -20,6 +21,19 @@ const UNDER_MOST: u32 = 360;
 const WELL_BELOW: f64 = 0.4;
 /// Share of a core that a process is taken to use at the least.
 const FLOOR: f64 = 0.5;
+
+/// What half of all rates must bring the share to, of what it was, or they were for nothing.
+const OF_USE: f64 = 0.9;
+/// Threads of the agent that no rate of samples sets the pace of, by [`Used::thread`](crate::threads::own::Used::thread): who
+/// asks, and servers elsewhere, do.
+const PACED: [&str; 4] = ["metrics", "ctl", "config", "config_w"];
+/// What sends: as many threads as there are targets.
+const SENDERS: &str = "push";
+
+/// Whether the CPU time of that thread is a reason to sample less.
+pub fn is_of_rates(thread: &str) -> bool {
+    !PACED.contains(&thread) && !thread.starts_with(SENDERS)
+}
 
 /// Sums up to a moment, ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +56,11 @@ pub enum Verdict {
     Raise,
     /// They cannot be halved any more, and it is too much still: told once.
     Exhausted,
+    /// Half of all rates was for nothing: once less.
+    Useless {
+        /// It is to be told: the first time.
+        is_first: bool,
+    },
 }
 
 /// See the module.
@@ -51,8 +70,17 @@ pub struct Budget {
     limit: f64,
     before: Option<Reading>,
     over: u32,
+    /// Sum of their shares.
+    over_shares: f64,
     under: u32,
     patience: u32,
+    /// The mean share before rates were halved last, until that is known to have been of use.
+    halved_at: Option<f64>,
+    /// Checks in which rates are not halved, since it was for nothing.
+    resting: u32,
+    /// How many after the next time.
+    rest: u32,
+    is_useless_told: bool,
     /// Whether rates were doubled last, and not halved since.
     has_raised: bool,
     is_exhausted: bool,
@@ -65,8 +93,13 @@ impl Budget {
             limit,
             before: None,
             over: 0,
+            over_shares: 0.0,
             under: 0,
             patience: UNDER,
+            halved_at: None,
+            resting: 0,
+            rest: UNDER,
+            is_useless_told: false,
             has_raised: false,
             is_exhausted: false,
         }
@@ -95,13 +128,30 @@ impl Budget {
     }
 
     fn judge(&mut self, share: f64, halvings: u32) -> Verdict {
+        self.resting = self.resting.saturating_sub(1);
         if share > self.limit {
             self.under = 0;
+            if self.over == 0 {
+                self.over_shares = 0.0;
+            }
             self.over += 1;
+            self.over_shares += share;
             if self.over < OVER {
                 return Verdict::Keep;
             }
+            let mean = self.over_shares / f64::from(self.over);
             self.over = 0;
+            let is_useless = |before| halvings > 0 && mean >= OF_USE * before;
+            if self.halved_at.take().is_some_and(is_useless) {
+                self.resting = self.rest;
+                self.rest = (self.rest * 2).min(UNDER_MOST);
+                return Verdict::Useless {
+                    is_first: !std::mem::replace(&mut self.is_useless_told, true),
+                };
+            }
+            if self.resting > 0 {
+                return Verdict::Keep;
+            }
             if halvings >= MOST_HALVINGS {
                 let is_first = !std::mem::replace(&mut self.is_exhausted, true);
                 return if is_first {
@@ -110,12 +160,15 @@ impl Budget {
                     Verdict::Keep
                 };
             }
+            self.halved_at = Some(mean);
             if std::mem::replace(&mut self.has_raised, false) {
                 self.patience = (self.patience * 2).min(UNDER_MOST);
             }
             return Verdict::Lower;
         }
+        // Below the limit, halving was of use.
         self.over = 0;
+        self.halved_at = None;
         if halvings == 0 || share > self.limit * WELL_BELOW {
             self.under = 0;
             return Verdict::Keep;
@@ -154,7 +207,7 @@ mod tests {
                 };
                 match budget.check(reading, halvings).0 {
                     Verdict::Lower => halvings += 1,
-                    Verdict::Raise => halvings -= 1,
+                    Verdict::Raise | Verdict::Useless { .. } => halvings -= 1,
                     Verdict::Keep | Verdict::Exhausted => {}
                 }
                 assert!(halvings <= MOST_HALVINGS);
@@ -214,8 +267,67 @@ mod tests {
     }
 
     #[test]
-    fn where_no_rate_helps_they_are_halved_to_a_64th_and_that_is_told_once() {
-        let halvings = run(0.01, 1.0, 50, |_, _| 0.05);
+    fn what_halving_does_not_lower_leaves_the_rates_as_they_were_but_for_ever_rarer_tries() {
+        // 5 % that no rate causes, and 0.2 % that it does.
+        let halvings = run(0.01, 1.0, 4_000, |_, halvings| {
+            0.05 + 0.002 / f64::from(1 << halvings)
+        });
+        assert_eq!(halvings[..6], [0, 0, 1, 1, 0, 0]);
+        assert_eq!(halvings.iter().max(), Some(&1), "{halvings:?}");
+        let lowered = halvings.iter().filter(|n| **n > 0).count();
+        // 6, 12, … 360 checks in between, then 360 each.
+        assert!((20..=50).contains(&lowered), "{lowered} of 4000");
+    }
+
+    #[test]
+    fn of_what_halving_lowers_and_what_it_does_not_the_rates_stop_where_it_ends_to_help() {
+        // Of 7 % of a core 5 are the rates'. The fourth time brings 2.6 to 2.3, which is of use; the fifth 2.3 to 2.16.
+        let halvings = run(0.01, 1.0, 14, |_, halvings| {
+            0.02 + 0.05 / f64::from(1 << halvings)
+        });
+        assert_eq!(halvings, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 4, 4]);
+    }
+
+    #[test]
+    fn that_halving_is_for_nothing_is_told_once() {
+        let mut budget = Budget::new(0.01);
+        let mut halvings = 0;
+        let mut taken_back = Vec::new();
+        for n in 1..500_u64 {
+            let reading = Reading {
+                at_ns: n * 10_000_000_000,
+                own_ns: n * 1_000_000_000,
+                process_ns: n * 10_000_000_000,
+            };
+            match budget.check(reading, halvings).0 {
+                Verdict::Lower => halvings += 1,
+                Verdict::Useless { is_first } => {
+                    halvings -= 1;
+                    taken_back.push(is_first);
+                }
+                other => assert_eq!(other, Verdict::Keep),
+            }
+        }
+        assert!(taken_back.len() > 2, "{taken_back:?}");
+        assert!(taken_back[0]);
+        assert_eq!(taken_back.iter().filter(|is_first| **is_first).count(), 1);
+    }
+
+    #[test]
+    fn threads_that_no_rate_sets_the_pace_of_are_no_reason() {
+        for thread in [
+            "metrics", "ctl", "config", "config_w", "push", "push_1", "push_12",
+        ] {
+            assert!(!is_of_rates(thread), "{thread}");
+        }
+        for thread in ["drain", "wall", "owners", "delays"] {
+            assert!(is_of_rates(thread), "{thread}");
+        }
+    }
+
+    #[test]
+    fn where_the_lowest_rates_are_too_much_that_is_told_once() {
+        let halvings = run(0.01, 1.0, 50, per_rate(0.9));
         assert_eq!(halvings.last(), Some(&MOST_HALVINGS));
         let mut budget = Budget::new(0.01);
         let told = (1..50_u64)

@@ -12,7 +12,7 @@ use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::Counter;
 use vtprof_signal::perf::thread_cpu_ns;
 
-use super::budget::{Budget, CHECK, Reading, Verdict};
+use super::budget::{Budget, CHECK, Reading, Verdict, is_of_rates};
 use super::request;
 use super::socket::{Served, Socket};
 use crate::jvm::jni::Jni;
@@ -32,6 +32,8 @@ const MANAGE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_sec
 /// Of the time that a request took the thread, so many times are waited until the next: 1 % of a core at the most.
 const REST: u32 = 99;
 const REST_MOST: Duration = Duration::from_secs(1);
+/// After one that made the drain write: that is another thread's time, and not little.
+const REST_WRITTEN: Duration = REST_MOST;
 
 /// The socket there is. Held for a look or a change; not while a client is served.
 static SOCKET: Mutex<Option<Arc<Socket>>> = Mutex::new(None);
@@ -145,7 +147,9 @@ impl Keeper {
 
     fn serve(&self, socket: &Socket) {
         let begun = thread_cpu_ns();
+        let mut has_written = false;
         let answer = |line: &str| {
+            has_written = request::makes_write(line);
             self.jni
                 .with_frame(|| request::answer(self.session, line, "vtprof ctl"))
         };
@@ -164,7 +168,7 @@ impl Keeper {
             self.session.shared.counters.add(counter, 1);
         }
         let used = Duration::from_nanos(thread_cpu_ns().saturating_sub(begun));
-        std::thread::sleep((used * REST).min(REST_MOST));
+        std::thread::sleep(rest(used, has_written));
     }
 
     fn check(&mut self) {
@@ -178,10 +182,11 @@ impl Keeper {
         }
         let counters = session.shared.counters;
         let handlers = [Counter::HandlerNs, Counter::WallHandlerNs].map(|of| counters.get(of));
+        let threads = own::used();
+        let threads = threads.iter().filter(|used| is_of_rates(used.thread()));
         let reading = Reading {
             at_ns: now_ns(),
-            own_ns: own::used().iter().map(|used| used.cpu_ns).sum::<u64>()
-                + handlers.iter().sum::<u64>(),
+            own_ns: threads.map(|used| used.cpu_ns).sum::<u64>() + handlers.iter().sum::<u64>(),
             process_ns: process_cpu_ns(),
         };
         let halvings = session.rates.plan().halvings;
@@ -193,6 +198,14 @@ impl Keeper {
             Verdict::Keep => return,
             Verdict::Lower => (halvings + 1, Counter::BudgetLowered),
             Verdict::Raise => (halvings.saturating_sub(1), Counter::BudgetRaised),
+            Verdict::Useless { is_first } => {
+                if is_first {
+                    log::warn(&format!(
+                        "max_overhead={limit}%: the agent takes {taken:.1} %, and half of all rates has not made that less, so it is taken back; fewer kinds take less"
+                    ));
+                }
+                (halvings.saturating_sub(1), Counter::BudgetRaised)
+            }
             Verdict::Exhausted => {
                 log::warn(&format!(
                     "max_overhead={limit}%: the agent takes {taken:.1} % at the lowest rates still; fewer kinds take less"
@@ -214,6 +227,15 @@ impl Keeper {
     }
 }
 
+/// How long no client is served after one that took the thread so long.
+fn rest(used: Duration, has_written: bool) -> Duration {
+    if has_written {
+        REST_WRITTEN
+    } else {
+        (used * REST).min(REST_MOST)
+    }
+}
+
 /// Waits until a client is there, at the most so long; whether one is.
 fn wait(socket: Option<&Socket>, most: Duration) -> bool {
     // Not before the time has come.
@@ -226,4 +248,24 @@ fn wait(socket: Option<&Socket>, most: Duration) -> bool {
     // SAFETY: one structure, which is whole; a negative descriptor is passed over (poll(2)).
     let code = unsafe { libc::poll(&raw mut waited, 1, millis) };
     code > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_makes_the_drain_write_is_followed_by_a_second_of_rest_and_who_looks_by_99_times_its_own()
+    {
+        let quick = Duration::from_micros(200);
+        for line in ["dump", "set cpu=50hz", "start", "stop", " stop \n"] {
+            let rested = rest(quick, request::makes_write(line));
+            assert_eq!(rested, Duration::from_secs(1), "{line}");
+        }
+        for line in ["status", "", "stop now", "set cpu=none", "x"] {
+            let rested = rest(quick, request::makes_write(line));
+            assert_eq!(rested, quick * 99, "{line}");
+        }
+        assert_eq!(rest(Duration::from_secs(1), false), Duration::from_secs(1));
+    }
 }

@@ -28,6 +28,10 @@ impl Request {
     /// # Errors
     /// In one line: what is no request.
     pub fn parse(line: &str) -> Result<Self, String> {
+        if line.len() > LONGEST {
+            // Not what its beginning says: a word may be cut.
+            return Err(format!("a request has {LONGEST} bytes at the most"));
+        }
         let mut words = line.split_ascii_whitespace();
         let command = words.next().unwrap_or_default();
         let request = match command {
@@ -69,6 +73,11 @@ pub fn answer(session: &Session, line: &str, who: &str) -> String {
         }
         Err(error) => failure(&error),
     }
+}
+
+/// Whether a line, if it is obeyed, makes the drain close or begin a window.
+pub fn makes_write(line: &str) -> bool {
+    Request::parse(line).is_ok_and(|request| request != Request::Status)
 }
 
 /// An answer that says why not.
@@ -135,6 +144,14 @@ mod tests {
             assert!(text.contains(part), "{bad}: {text}");
             assert_eq!(text.lines().count(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_is_refused_and_not_obeyed_as_far_as_it_goes() {
+        let most = format!("stop{}", " ".repeat(LONGEST - 4));
+        assert_eq!(Request::parse(&most), Ok(Request::Stop));
+        let error = Request::parse(&format!("{most} ")).unwrap_err();
+        assert!(error.contains("1024"), "{error}");
     }
 
     #[test]

@@ -29,7 +29,6 @@ use vtprof_profile::kind::Kind;
 use vtprof_signal::clock::now_ns;
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::gate::Mode;
-use vtprof_signal::perf::thread_cpu_ns;
 use vtprof_signal::scratch::DEPTH;
 use vtprof_signal::tag::{JavaThreadId, Tag};
 
@@ -108,7 +107,6 @@ impl Owners {
     fn run(&mut self) {
         let contention = self.contention;
         let (mut parks_ns, mut monitors_ns) = (now_ns(), now_ns());
-        let mut used_ns = thread_cpu_ns();
         let mut looks = 0_u32;
         while !self.session.is_over() {
             std::thread::sleep(self.nap());
@@ -126,10 +124,6 @@ impl Owners {
             if looks.is_multiple_of(MONITORS_EACH) {
                 self.look(&contention.monitors, 1, Asked::Jvm, now, now - monitors_ns);
                 monitors_ns = now;
-                let used = thread_cpu_ns();
-                self.counters
-                    .add(Counter::LockOwnerCpuNs, used.saturating_sub(used_ns));
-                used_ns = used;
             }
         }
     }

@@ -171,8 +171,9 @@ extern "system" fn link(env: *mut JNIEnv, _class: jclass, version: jstring) -> j
 extern "system" fn control(env: *mut JNIEnv, _class: jclass, line: jstring) -> jstring {
     // SAFETY: the JVM passes the calling thread's environment.
     let jni = unsafe { Jni::new(env) };
+    // One more than may be, so that a longer one is seen to be longer, and refused.
     // SAFETY: the JVM passes null or a string.
-    let line = unsafe { jni.string(line, request::LONGEST) }.unwrap_or_default();
+    let line = unsafe { jni.string(line, request::LONGEST + 1) }.unwrap_or_default();
     let answer = std::panic::catch_unwind(AssertUnwindSafe(|| match session::get() {
         Some(session) => request::answer(session, &line, "VtProf (Java)"),
         None => request::failure("vtprof does not profile this JVM"),
@@ -192,11 +193,11 @@ extern "system" fn agent_figures(env: *mut JNIEnv, _class: jclass) -> jstring {
         return std::ptr::null_mut();
     };
     let begun = session.begun.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let text = format!(
-        "{}\n{}",
-        begun.as_nanos(),
-        text::lines(&figures::all(session))
-    );
+    let lines = std::panic::catch_unwind(AssertUnwindSafe(|| text::lines(&figures::all(session))));
+    let Ok(lines) = lines else {
+        return std::ptr::null_mut();
+    };
+    let text = format!("{}\n{lines}", begun.as_nanos());
     // SAFETY: the JVM passes the calling thread's environment.
     let jni = unsafe { Jni::new(env) };
     jni.new_string(&text).unwrap_or(std::ptr::null_mut())

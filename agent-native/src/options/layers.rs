@@ -70,13 +70,12 @@ fn spelled(key: &str) -> String {
 fn read_file(options: &mut Options, path: &Path) -> Result<(), OptionError> {
     let fail = |reason: String| OptionError::File {
         path: path.display().to_string(),
-        // A TOML error is a drawing over several lines; the first says where and what.
         reason: reason.split_whitespace().collect::<Vec<_>>().join(" "),
     };
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     let table: toml::Table = text
         .parse()
-        .map_err(|error: toml::de::Error| fail(error.to_string()))?;
+        .map_err(|error: toml::de::Error| fail(told(&error, &text)))?;
     let origin = path.display().to_string();
     let mut pairs: Vec<(String, toml::Value)> = Vec::new();
     for (key, value) in table {
@@ -102,6 +101,16 @@ fn read_file(options: &mut Options, path: &Path) -> Result<(), OptionError> {
         options.apply(&key, &value, &origin)?;
     }
     Ok(())
+}
+
+/// Where a TOML error is and what it is. Not as it displays itself, which is a drawing of the line: a password may stand there.
+fn told(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message();
+    let before = error.span().and_then(|span| text.get(..span.start));
+    match before {
+        Some(before) => format!("line {}: {message}", 1 + before.matches('\n').count()),
+        None => message.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -186,6 +195,28 @@ mod tests {
             let message = read(string, environment).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
             assert_eq!(message.lines().count(), 1, "{message}");
+        }
+    }
+    #[test]
+    fn no_fault_of_a_file_tells_what_stands_in_it() {
+        for line in [
+            "push = \"otlp:https://u:SECRET@h",
+            "config_url = \"https://u:SECRET@h",
+            "config_url = 'https://u:SECRET@h",
+            "push = https://u:SECRET@h",
+            "push = \"https://u:SECRET@h\" SECRET",
+            "push = \"\\SECRET\"",
+            "push = [\"https://u:SECRET@h\"]",
+            "push = \"otlp\"\npush = \"otlp:https://u:SECRET@h\"",
+            "push",
+        ] {
+            let text = format!("cpu = \"10ms\"\n{line}\n");
+            let config = format!("config={}", file("secret", &text).display());
+            let message = read(&config, "").unwrap_err().to_string();
+            assert!(!message.contains("SECRET"), "{message}");
+            assert_eq!(message.lines().count(), 1, "{message}");
+            let is_place = message.contains("line 2: ") || message.contains("line 3: ");
+            assert!(is_place || line.contains('['), "{message}");
         }
     }
 }

@@ -43,6 +43,12 @@ pub struct Applied {
 }
 
 impl Applied {
+    /// Whether the window in progress was closed for it.
+    pub fn has_closed(&self) -> bool {
+        let runs_on = self.after.1 == Phase::Running && self.after.0.has_periods_of(&self.before.0);
+        self.before.1 == Phase::Running && !runs_on
+    }
+
     /// Old and new values, as options have them; empty where nothing is otherwise.
     pub fn differences(&self) -> Vec<String> {
         let mut all = self.after.0.differences(&self.before.0);
@@ -53,6 +59,28 @@ impl Applied {
             });
         }
         all
+    }
+}
+
+/// What becomes of a session whose window was not closed in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Slow {
+    /// Who says off has that, however slow the drain is. What it has yet to write has the periods that there are, so those
+    /// stay.
+    Off,
+    /// As it was, at the rates that there were.
+    GoesOn,
+    /// It was stopped, and that it stays.
+    StaysOff,
+}
+
+impl Slow {
+    fn of(phase: Phase, wanted: Phase) -> Self {
+        match (phase, wanted) {
+            (_, Phase::Stopped) => Self::Off,
+            (Phase::Running, Phase::Running) => Self::GoesOn,
+            (Phase::Stopped, Phase::Running) => Self::StaysOff,
+        }
     }
 }
 
@@ -104,15 +132,23 @@ impl Session {
             // A stop may have been told that the drain was slow: what it has yet to write has the periods that there are.
             Phase::Stopped => self.ending.ask(Order::Pause, flush),
         };
-        if !is_closed && *phase == Phase::Running {
-            // The drain may be writing still, or may not have begun: either way it goes on with the window that there is, or
-            // the next. What is sampled before it does is counted as having come while sampling was stopped.
-            self.ending.tell(Order::Resume);
-            self.go_on();
-            self.recheck()?;
-        }
         if !is_closed {
-            return Err(SetError::Slow(flush));
+            return match Slow::of(*phase, wanted) {
+                Slow::Off => {
+                    *phase = Phase::Stopped;
+                    Err(SwitchError::SlowToStop(flush).into())
+                }
+                Slow::GoesOn => {
+                    // The drain may be writing still, or may not have begun: either way it goes on with the window that
+                    // there is, or the next. What is sampled before it does is counted as having come while sampling was
+                    // stopped.
+                    self.ending.tell(Order::Resume);
+                    self.go_on();
+                    self.recheck()?;
+                    Err(SetError::Slow(flush))
+                }
+                Slow::StaysOff => Err(SetError::Slow(flush)),
+            };
         }
         *phase = Phase::Stopped;
         self.rates.put(plan);
@@ -150,6 +186,46 @@ impl Session {
             let interval = plan.period(Kind::Alloc);
             let interval = interval.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX >> 1));
             self.allocations.set_interval(self.jvmti, interval);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use std::time::Duration;
+
+    #[test]
+    fn a_change_that_no_window_sees_closes_none() {
+        let plan = Plan::of(&Options::default(), Some(Duration::from_millis(10)));
+        let other = Plan::of(&Options::default(), Some(Duration::from_millis(20)));
+        let mut longer = plan;
+        longer.every = Duration::from_secs(7);
+        use Phase::{Running, Stopped};
+        for (before, after, has_closed) in [
+            ((plan, Running), (plan, Running), false),
+            ((plan, Running), (longer, Running), false),
+            ((plan, Running), (other, Running), true),
+            ((plan, Running), (plan, Stopped), true),
+            ((plan, Stopped), (other, Running), false),
+        ] {
+            let applied = Applied { before, after };
+            assert_eq!(applied.has_closed(), has_closed, "{applied:?}");
+        }
+    }
+
+    #[test]
+    fn off_is_off_however_slow_the_drain_is_and_nothing_slow_switches_on() {
+        use Phase::{Running, Stopped};
+        let after = [
+            (Running, Stopped, Slow::Off),
+            (Stopped, Stopped, Slow::Off),
+            (Running, Running, Slow::GoesOn),
+            (Stopped, Running, Slow::StaysOff),
+        ];
+        for (phase, wanted, slow) in after {
+            assert_eq!(Slow::of(phase, wanted), slow, "{phase:?} {wanted:?}");
         }
     }
 }

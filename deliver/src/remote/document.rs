@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::error::Category;
 
 use super::wanted::{ALLOC, Choice, EVERY, HERTZ, Wanted};
 
@@ -149,6 +150,17 @@ fn within(value: f64, least: f64, most: f64) -> Result<u32, String> {
     }
 }
 
+/// What is wrong and where. Not as the error displays itself: that quotes the answer, and this goes to a terminal and a log.
+fn told(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        Category::Syntax => "it is not JSON",
+        Category::Eof => "it ends too soon",
+        Category::Data => "a key or a value is not one that may be",
+        Category::Io => "it cannot be read",
+    };
+    format!("{what} (line {}, column {})", error.line(), error.column())
+}
+
 fn choice(number: &Number, (least, most): (u32, u32)) -> Result<Choice, String> {
     match number {
         Number::Absent => Ok(Choice::Local),
@@ -163,7 +175,11 @@ impl Document {
     /// # Errors
     /// Why it is invalid, in one line.
     pub fn read(body: &[u8]) -> Result<Self, String> {
-        let raw: Raw = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        // By itself a struct would be read of an array, too, key by key without their names.
+        if body.trim_ascii_start().first() != Some(&b'{') {
+            return Err("it is no object".to_owned());
+        }
+        let raw: Raw = serde_json::from_slice(body).map_err(|error| told(&error))?;
         let every = raw
             .every_seconds
             .map(|seconds| within(seconds, EVERY.0.as_secs_f64(), EVERY.1.as_secs_f64()))
@@ -225,7 +241,18 @@ mod tests {
             "null",
             "[]",
             "true",
+            "[true]",
+            " \n[true, 7, \"shop\", 200]",
+            "[true, 7, \"shop\", 200, 200, 200, 200, 1048576, 10, {}]",
+            "[[true]]",
+            "[{\"enabled\": true}]",
             "{}",
+            "{\"enabled\": [true]}",
+            "{\"enabled\": true, \"serial\": [7]}",
+            "{\"enabled\": true, \"service\": [\"shop\"]}",
+            "{\"enabled\": true, \"cpu_hz\": [100]}",
+            "{\"enabled\": true, \"every_seconds\": [10]}",
+            "{\"enabled\": true, \"labels\": [[\"a\", \"b\"]]}",
             r#"{"enabled": 1}"#,
             r#"{"enabled": "true"}"#,
             r#"{"enabled": null}"#,
@@ -256,5 +283,25 @@ mod tests {
         let many: Vec<_> = (0..31).map(|n| format!("\"k{n}\":\"v\"")).collect();
         let text = format!("{{\"enabled\":true,\"labels\":{{{}}}}}", many.join(","));
         assert!(read(&text).is_err());
+    }
+    #[test]
+    fn a_fault_is_told_by_its_place_and_nothing_of_the_answer_is_repeated() {
+        for (text, place) in [
+            (
+                "{\"enabled\": true,\n\"\\u001b]0;OWNED\": 1}",
+                "a key or a value is not one that may be (line 2",
+            ),
+            (
+                "{\"enabled\": \"OWNED\"}",
+                "a key or a value is not one that may be (line 1",
+            ),
+            ("{\"enabled\": OWNED}", "it is not JSON (line 1, column 13)"),
+            ("{\"enabled\": true, \"OWNED", "it ends too soon (line 1"),
+            ("OWNED", "it is no object"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(place), "{error}");
+            assert!(!error.contains("OWNED"), "{error}");
+        }
     }
 }

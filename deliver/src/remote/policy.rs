@@ -20,7 +20,7 @@ pub enum Poll {
         /// `ETag`, to ask whether there is another.
         etag: Option<String>,
     },
-    /// There is no other than the one that was named by its `ETag`.
+    /// There is no other than the one that was named by its `ETag`. Not signed, so with a key it says nothing.
     Unchanged,
     /// Anything else; why.
     Unreadable(String),
@@ -64,7 +64,7 @@ impl Policy {
         }
     }
 
-    /// What to name when asking: the document in force, if it has a name.
+    /// What to name when asking: the document in force, if it has a name; nothing where documents are signed.
     #[must_use]
     pub fn etag(&self) -> Option<&str> {
         self.etag.as_deref()
@@ -84,9 +84,7 @@ impl Policy {
                 self.unreadable = 0;
                 None
             }
-            Poll::Unchanged => {
-                self.unreadable("says that nothing has changed, but has said nothing yet")
-            }
+            Poll::Unchanged => self.unreadable("says that nothing has changed, which nobody asked"),
             Poll::Unreadable(why) => self.unreadable(&why),
             Poll::Document {
                 body,
@@ -96,7 +94,8 @@ impl Policy {
                 Ok(document) => {
                     self.unreadable = 0;
                     self.has_document = true;
-                    self.etag = etag;
+                    // A 304 is signed by nobody: with a key nothing is asked for that it could be the answer to.
+                    self.etag = etag.filter(|_| self.key.is_none());
                     self.highest = document.serial.max(self.highest);
                     self.wanted = document.wanted;
                     None

@@ -1,17 +1,31 @@
 //! Who asks, and when: each minute or so, each process at a time of its own.
 
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ureq::Agent;
 
 use super::LARGEST;
-use super::policy::{Outcome, Policy, Poll};
+use super::policy::{Outcome, Policy, Poll, UNREADABLE};
 use super::signature::HEADER;
 use super::wanted::Wanted;
 use crate::http;
 use crate::say::{Level, Say};
 use crate::target::Target;
+
+/// Between two changes, but for one to off: each may end a window, and some of their work is the application's.
+const CHANGES: Duration = Duration::from_secs(10);
+/// How far from its interval a poll may be, either way.
+const SPREAD: f64 = 0.2;
+/// Beside three intervals, how old the last poll that ended may be: as many polls that cannot be read switch off.
+const LATE: Duration = Duration::from_secs(60);
+
+/// How old the last poll that ended may be with that interval. Beyond it whoever asks does not come back, and what is in
+/// force is in force no more.
+#[must_use]
+pub fn latest(every: Duration) -> Duration {
+    every.mul_f64(f64::from(UNREADABLE) * (1.0 + SPREAD)) + LATE
+}
 
 /// Who asks.
 pub trait Fetch {
@@ -34,6 +48,10 @@ pub struct Poller {
     policy: Policy,
     /// As it was applied last.
     applied: Wanted,
+    /// Whether that is how things are: somebody else may have switched off.
+    is_sure: bool,
+    /// When something was to be changed last.
+    changed: Option<Instant>,
     every: Duration,
     chance: fastrand::Rng,
     say: Say,
@@ -48,6 +66,8 @@ impl Poller {
         Self {
             policy,
             applied: Wanted::off(),
+            is_sure: true,
+            changed: None,
             every,
             chance: fastrand::Rng::with_seed(seed),
             say,
@@ -55,20 +75,32 @@ impl Poller {
         }
     }
 
-    /// Asks once and does what follows.
-    pub fn poll(&mut self, fetch: &mut dyn Fetch, apply: &dyn Apply) {
+    /// It may be off by now, whatever was applied: the next poll says how it is to be.
+    pub fn forget(&mut self) {
+        self.is_sure = false;
+    }
+
+    /// Asks once and does what follows. `now` tells how long ago the last change was; one that comes too soon is left to a
+    /// later poll.
+    pub fn poll(&mut self, now: Instant, fetch: &mut dyn Fetch, apply: &dyn Apply) {
         let poll = fetch.fetch(self.policy.etag());
         let Outcome { wanted, why } = self.policy.after(poll);
         self.tell(why);
-        if wanted == self.applied {
+        if wanted == self.applied && self.is_sure {
             return;
         }
+        let is_soon = |last: Instant| now.saturating_duration_since(last) < CHANGES;
+        if wanted.on && self.changed.is_some_and(is_soon) {
+            return;
+        }
+        self.changed = Some(now);
         match apply.apply(&wanted, &self.applied) {
             Ok(()) => {
                 for change in wanted.changes(&self.applied) {
                     self.say.line(Level::Info, &format!("config_url: {change}"));
                 }
                 self.applied = wanted;
+                self.is_sure = true;
             }
             Err(why) => self
                 .say
@@ -88,7 +120,8 @@ impl Poller {
 
     /// How long to wait until the next: up to a fifth more or less, so that a fleet does not keep step.
     pub fn wait(&mut self) -> Duration {
-        self.every.mul_f64(0.8 + 0.4 * self.chance.f64())
+        self.every
+            .mul_f64(1.0 - SPREAD + 2.0 * SPREAD * self.chance.f64())
     }
 }
 

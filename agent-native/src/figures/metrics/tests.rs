@@ -134,3 +134,28 @@ fn who_asks_again_and_again_does_not_have_the_figures_read_each_time() {
     let read = read.load(Ordering::SeqCst);
     assert!((1..=most).contains(&read), "{read} of {most}");
 }
+
+#[test]
+fn a_flood_of_connections_that_are_gone_at_once_leaves_the_thread_asleep() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (to_test, thread) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        to_test.send(OsThreadId::current()).unwrap();
+        let mut server = Server::new(listener, || "vtprof_a_total 1\n".to_owned());
+        server.run().map(drop)
+    });
+    let thread = thread.recv().unwrap();
+    let used = || crate::threads::timer::cpu_time_ns(thread).unwrap();
+    let (began, before) = (Instant::now(), used());
+    let mut knocks = 0_u32;
+    while began.elapsed() < Duration::from_secs(2) {
+        // The kernel's queue of those that wait is full most of the time.
+        if TcpStream::connect_timeout(&address, POLL).is_ok() {
+            knocks += 1;
+        }
+    }
+    let share = (used() - before) as f64 / began.elapsed().as_nanos() as f64;
+    assert!(knocks > 100, "no flood: {knocks}");
+    assert!(share < 0.05, "{share:.3} of a core for {knocks} knocks");
+}

@@ -65,10 +65,31 @@ fn it_is_off_until_a_document_says_on_and_after_three_polls_that_cannot_be_read(
 }
 
 #[test]
+fn where_documents_are_signed_who_answers_304_does_not_keep_it_on() {
+    let text = r#"{"enabled": true, "serial": 1}"#;
+    let signed = || Poll::Document {
+        body: text.as_bytes().to_vec(),
+        signature: Some(sign(text.as_bytes())),
+        etag: Some("\"1\"".to_owned()),
+    };
+    let mut policy = Policy::new("shop", Some(key()));
+    assert!(policy.after(signed()).wanted.on);
+    assert_eq!(policy.etag(), None, "nothing is asked that a 304 answers");
+    assert!(policy.after(Poll::Unchanged).wanted.on);
+    assert!(policy.after(Poll::Unchanged).wanted.on);
+    let last = policy.after(Poll::Unchanged);
+    assert_eq!(last.wanted, Wanted::off());
+    assert!(last.why.is_some());
+    assert!(policy.after(signed()).wanted.on);
+}
+
+#[test]
 fn an_invalid_document_switches_off_at_once() {
     for bad in [
         "",
         "{}",
+        "[true]",
+        "[true, 7, \"shop\", 200]",
         "{\"enabled\": true, \"x\": 1}",
         &" ".repeat(70_000),
     ] {
@@ -145,7 +166,7 @@ impl Oracle {
                 Some((on, serial)) => {
                     self.unreadable = 0;
                     self.on = on;
-                    self.can_be_unchanged = etag.is_some();
+                    self.can_be_unchanged = etag.is_some() && !self.is_signed;
                     self.highest = serial.or(self.highest);
                 }
                 None => (self.on, self.can_be_unchanged) = (false, false),
@@ -302,6 +323,23 @@ impl Hostile {
         (format!("{{{}}}", parts.join(", ")), is_doubled)
     }
 
+    /// Values without their names, in the order in which keys are declared: an array is no document, whatever is in it.
+    fn nameless(&mut self) -> String {
+        self.serial += 1;
+        let serial = self.serial.to_string();
+        let all = [
+            "true", &serial, "\"shop\"", "200", "200", "200", "200", "1048576", "10", "{}",
+        ];
+        let count = self.chance.usize(1..=all.len());
+        let text = format!("[{}]", all[..count].join(", "));
+        match self.chance.u32(0..4) {
+            0 => format!(" \n{text}"),
+            1 => format!("[{text}]"),
+            2 => format!("{{\"enabled\": true, \"serial\": {serial}, \"labels\": {text}}}"),
+            _ => text,
+        }
+    }
+
     /// Random JSON.
     fn value(&mut self, depth: u32) -> Value {
         match self.chance.u32(0..if depth == 0 { 4 } else { 6 }) {
@@ -339,6 +377,7 @@ impl Hostile {
                 format!("{}{}", " ".repeat(65_530), self.text().0).into_bytes(),
                 false,
             ),
+            24..28 => (self.nameless().into_bytes(), false),
             _ => {
                 let (text, is_doubled) = self.text();
                 (text.into_bytes(), is_doubled)

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use super::super::wanted::Choice;
 use super::*;
 use crate::target::{Address, Backend};
 
@@ -45,6 +46,15 @@ fn poller() -> (Poller, Arc<Mutex<Vec<String>>>) {
     (Poller::new(policy, Duration::from_secs(60), 1, say), lines)
 }
 
+/// All polls of a script, so far apart.
+fn run(poller: &mut Poller, script: &mut Script, applied: &Applied, apart: Duration) {
+    let mut now = Instant::now();
+    while !script.0.is_empty() {
+        poller.poll(now, script, applied);
+        now += apart;
+    }
+}
+
 fn document(text: &str) -> Poll {
     Poll::Document {
         body: text.as_bytes().to_vec(),
@@ -68,9 +78,7 @@ fn each_change_is_applied_once_and_said_with_both_values() {
     ];
     let mut script = Script(polls.into(), Vec::new());
     let applied = Applied::default();
-    while !script.0.is_empty() {
-        poller.poll(&mut script, &applied);
-    }
+    run(&mut poller, &mut script, &applied, Duration::from_secs(60));
     assert_eq!(applied.0.lock().len(), 3);
     assert!(!applied.0.lock()[2].on);
     let etag = || Some("\"7\"".to_owned());
@@ -98,11 +106,65 @@ fn what_could_not_be_done_is_tried_again() {
     let mut script = Script(polls.into(), Vec::new());
     let applied = Applied::default();
     applied.1.store(1, Ordering::SeqCst);
-    while !script.0.is_empty() {
-        poller.poll(&mut script, &applied);
-    }
+    run(&mut poller, &mut script, &applied, Duration::from_secs(60));
     assert_eq!(applied.0.lock().len(), 1);
     assert_eq!(lines.lock().len(), 2, "{:?}", lines.lock());
+}
+
+#[test]
+fn one_change_in_ten_seconds_is_done_and_the_last_that_was_said_is_not_lost_and_off_waits_for_nothing()
+ {
+    let (mut poller, _) = poller();
+    let rate = |hertz: u32| document(&format!(r#"{{"enabled": true, "cpu_hz": {hertz}}}"#));
+    // One a second: for 100 s another rate each time, then the last again, then off.
+    let mut polls: VecDeque<_> = (0..100).map(|n| rate(50 + n)).collect();
+    polls.extend((0..10).map(|_| rate(149)));
+    let mut script = Script(polls, Vec::new());
+    let applied = Applied::default();
+    run(&mut poller, &mut script, &applied, Duration::from_secs(1));
+    let changes = applied.0.lock().clone();
+    assert_eq!(changes.len(), 11, "{changes:?}");
+    assert_eq!(changes.last().map(|last| last.cpu), Some(Choice::At(149)));
+
+    let (mut poller, _) = super::tests::poller();
+    let off = document(r#"{"enabled": false}"#);
+    let mut script = Script([rate(50), off].into(), Vec::new());
+    let applied = Applied::default();
+    run(&mut poller, &mut script, &applied, Duration::from_secs(1));
+    let on: Vec<_> = applied.0.lock().iter().map(|wanted| wanted.on).collect();
+    assert_eq!(on, [true, false]);
+}
+
+#[test]
+fn what_somebody_else_has_switched_off_is_said_anew_by_the_next_poll_either_way() {
+    for (text, is_on) in [
+        (r#"{"enabled": true}"#, true),
+        (r#"{"enabled": false}"#, false),
+    ] {
+        let (mut poller, _) = poller();
+        let polls = [
+            document(r#"{"enabled": true}"#),
+            document(text),
+            document(text),
+        ];
+        let mut script = Script(polls.into(), Vec::new());
+        let applied = Applied::default();
+        let began = Instant::now();
+        poller.poll(began, &mut script, &applied);
+        poller.forget();
+        poller.poll(began + Duration::from_secs(60), &mut script, &applied);
+        poller.poll(began + Duration::from_secs(120), &mut script, &applied);
+        let on: Vec<_> = applied.0.lock().iter().map(|wanted| wanted.on).collect();
+        assert_eq!(on, [true, is_on]);
+    }
+}
+
+#[test]
+fn the_last_poll_that_ended_may_be_as_old_as_three_that_cannot_be_read() {
+    assert_eq!(latest(Duration::from_secs(60)), Duration::from_secs(276));
+    let (mut poller, _) = poller();
+    let three: Duration = (0..3).map(|_| poller.wait()).sum();
+    assert!(three < latest(Duration::from_secs(60)));
 }
 
 #[test]

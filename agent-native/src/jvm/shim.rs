@@ -311,8 +311,10 @@ extern "system" fn span_ended(
 
 extern "system" fn span_lost(_env: *mut JNIEnv, _class: jclass, span: jlong) {
     if let Some(session) = session::get() {
-        session.events.push(SpanEvent::Lost {
-            span: span.cast_unsigned(),
-        });
+        let span = span.cast_unsigned();
+        if session.publishes {
+            publish::threads::end(session, span, JavaThreadId::NONE);
+        }
+        session.events.push(SpanEvent::Lost { span });
     }
 }

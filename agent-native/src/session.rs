@@ -208,6 +208,7 @@ impl Session {
         );
         let service = service::name(options.service.as_deref(), jni);
         let delivery = Delivery::new(options, &service, jni).map_err(StartError::Push)?;
+        let publishes = options.publish_context && publish::begin(options, &service, jni);
         let session = Self {
             vm: prepared.vm,
             jvmti: prepared.jvmti,
@@ -252,7 +253,7 @@ impl Session {
             depths: Depths::new(),
             strategy: Mutex::new(Arc::from(strategy)),
             late,
-            publishes: options.publish_context,
+            publishes,
             has_final_thread_ids: prepared.jvm.has_final_thread_ids(),
             has_virtual_threads: virtual_threads,
             bound_virtual_threads,
@@ -288,8 +289,11 @@ impl Session {
         {
             log::warn("blocked= is of platform threads alone here: this JVM sends no mount events");
         }
-        if self.publishes {
-            publish::begin(self, jni, has_mounts);
+        if self.publishes && self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads
+        {
+            log::warn(
+                "publish_context=on shows contexts of platform threads alone here: this JVM sends no mount events",
+            );
         }
         if let Some(wall) = &self.wall {
             wall.spawn(self).ok_or(StartError::Thread("vtprof-wall"))?;

@@ -5,8 +5,10 @@
 //! signal of before pending takes it afterwards; it is told by its era, and counted as stale.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use vtprof_profile::kind::Kind;
+use vtprof_signal::counters::Counter;
 
 use super::rates::{Change, Plan, option};
 use super::{Order, Phase, Session, SwitchError};
@@ -31,6 +33,8 @@ pub enum SetError {
         spelled(*.0)
     )]
     Slow(std::time::Duration),
+    #[error("nothing is changed, a sample was being taken and has not come to its end: ask again")]
+    Busy,
 }
 
 /// What a change has changed.
@@ -99,20 +103,42 @@ impl Session {
             return Ok(());
         }
         let flush = self.options.flush;
-        let is_closed = match *phase {
+        // While it samples still: a drain that writes for long, and pauses late, would leave a hole in the window. It is
+        // in a window already, and has nothing else to do than to say so.
+        if *phase == Phase::Running
+            && wanted == Phase::Running
+            && !self.ending.ask(Order::Resume, flush)
+        {
+            return Err(SetError::Slow(flush));
+        }
+        let since = Instant::now();
+        let is_halted = match *phase {
             Phase::Running => self.halt(flush),
             // A stop may have been told that the drain was slow: what it has yet to write has the periods that there are.
             Phase::Stopped => self.ending.ask(Order::Pause, flush),
         };
+        // A handler that is inside still may go by the periods there are.
+        let is_closed = is_halted && self.shared.gate.is_empty();
         if !is_closed && *phase == Phase::Running {
+            if wanted == Phase::Stopped {
+                *phase = Phase::Stopped;
+                return Err(SwitchError::SlowToStop(flush).into());
+            }
             // The drain may be writing still, or may not have begun: either way it goes on with the window that there is, or
             // the next. What is sampled before it does is counted as having come while sampling was stopped.
             self.ending.tell(Order::Resume);
             self.go_on();
+            let missed_ns = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let counters = self.shared.counters;
+            counters.add(Counter::UnsampledSwitchNs, missed_ns);
             self.recheck()?;
         }
         if !is_closed {
-            return Err(SetError::Slow(flush));
+            return Err(if is_halted {
+                SetError::Busy
+            } else {
+                SetError::Slow(flush)
+            });
         }
         *phase = Phase::Stopped;
         self.rates.put(plan);

@@ -122,7 +122,7 @@ pub struct Session {
     /// Whether virtual threads have an OS thread each (`-XX:-VMContinuations`).
     pub bound_virtual_threads: bool,
     ending: Ending,
-    phase: Mutex<Phase>,
+    phase: Phases,
     last_window: Mutex<LastWindow>,
     /// Sampling is off for good, for its own faults. SeqCst, as `over`: rare.
     given_up: AtomicBool,
@@ -258,7 +258,7 @@ impl Session {
             has_virtual_threads: virtual_threads,
             bound_virtual_threads,
             ending: Ending::default(),
-            phase: Mutex::new(Phase::Running),
+            phase: Phases::running(),
             last_window: Mutex::new(LastWindow::default()),
             given_up: AtomicBool::new(false),
             over: AtomicBool::new(false),
@@ -561,6 +561,7 @@ pub use dump::LastWindow;
 pub use rates::{Change, MOST_HALVINGS, Plan, Rates};
 pub use set::SetError;
 pub use status::State;
+use switch::Phases;
 pub use switch::{Phase, SwitchError};
 
 /// What is known of frozen frames; what is missing is said once.

@@ -82,7 +82,7 @@ impl Session {
                 Some(false) => Phase::Stopped,
                 None => *phase,
             };
-            self.change(&mut phase, plan, wanted)?;
+            let plan = self.change(&mut phase, plan, wanted)?;
             Applied {
                 before,
                 after: (plan, wanted),
@@ -95,12 +95,13 @@ impl Session {
         Ok(applied)
     }
 
-    fn change(&self, phase: &mut Phase, plan: Plan, wanted: Phase) -> Result<(), SetError> {
+    /// What is in force then.
+    fn change(&self, phase: &mut Phase, mut plan: Plan, wanted: Phase) -> Result<Plan, SetError> {
         let has_same_periods = plan.has_periods_of(&self.rates.plan());
         let runs_on = *phase == Phase::Running && wanted == Phase::Running && has_same_periods;
         if runs_on {
             self.rates.put(plan);
-            return Ok(());
+            return Ok(plan);
         }
         let flush = self.options.flush;
         // While it samples still: a drain that writes for long, and pauses late, would leave a hole in the window. It is
@@ -141,10 +142,10 @@ impl Session {
             });
         }
         *phase = Phase::Stopped;
-        self.rates.put(plan);
         if !has_same_periods {
-            self.apply(&plan);
+            self.apply(&mut plan);
         }
+        self.rates.put(plan);
         if wanted == Phase::Running {
             // The window first: a sample must find it. A drain that does not come to it in time will yet; what is sampled
             // before it does is counted as having come while sampling was stopped.
@@ -153,11 +154,11 @@ impl Session {
             *phase = Phase::Running;
             self.recheck()?;
         }
-        Ok(())
+        Ok(plan)
     }
 
-    /// Hands the periods to whoever samples by them, while nobody does.
-    fn apply(&self, plan: &Plan) {
+    /// Hands the periods to whoever samples by them, while nobody does. What the JVM refuses is off in the plan.
+    fn apply(&self, plan: &mut Plan) {
         let period_ns = |kind| plan.period(kind).unwrap_or(0);
         let era = self.registry.set_period(plan.duration(Kind::Cpu));
         self.shared.set_era(era);
@@ -175,7 +176,10 @@ impl Session {
         if plan.is_prepared(Kind::Alloc) {
             let interval = plan.period(Kind::Alloc);
             let interval = interval.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX >> 1));
-            self.allocations.set_interval(self.jvmti, interval);
+            if let Err(error) = self.allocations.set_interval(self.jvmti, interval) {
+                log::warn(&format!("allocations are not sampled: {error}"));
+                plan.leave_out(Kind::Alloc);
+            }
         }
     }
 }

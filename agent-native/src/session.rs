@@ -122,7 +122,7 @@ pub struct Session {
     /// Whether virtual threads have an OS thread each (`-XX:-VMContinuations`).
     pub bound_virtual_threads: bool,
     ending: Ending,
-    phase: Mutex<Phase>,
+    phase: Phases,
     last_window: Mutex<LastWindow>,
     /// Sampling is off for good, for its own faults. SeqCst, as `over`: rare.
     given_up: AtomicBool,
@@ -208,6 +208,7 @@ impl Session {
         );
         let service = service::name(options.service.as_deref(), jni);
         let delivery = Delivery::new(options, &service, jni).map_err(StartError::Push)?;
+        let publishes = options.publish_context && publish::begin(options, &service, jni);
         let session = Self {
             vm: prepared.vm,
             jvmti: prepared.jvmti,
@@ -252,12 +253,12 @@ impl Session {
             depths: Depths::new(),
             strategy: Mutex::new(Arc::from(strategy)),
             late,
-            publishes: options.publish_context,
+            publishes,
             has_final_thread_ids: prepared.jvm.has_final_thread_ids(),
             has_virtual_threads: virtual_threads,
             bound_virtual_threads,
             ending: Ending::default(),
-            phase: Mutex::new(Phase::Running),
+            phase: Phases::running(),
             last_window: Mutex::new(LastWindow::default()),
             given_up: AtomicBool::new(false),
             over: AtomicBool::new(false),
@@ -288,8 +289,11 @@ impl Session {
         {
             log::warn("blocked= is of platform threads alone here: this JVM sends no mount events");
         }
-        if self.publishes {
-            publish::begin(self, jni, has_mounts);
+        if self.publishes && self.has_virtual_threads && !has_mounts && !self.bound_virtual_threads
+        {
+            log::warn(
+                "publish_context=on shows contexts of platform threads alone here: this JVM sends no mount events",
+            );
         }
         if let Some(wall) = &self.wall {
             wall.spawn(self).ok_or(StartError::Thread("vtprof-wall"))?;
@@ -557,6 +561,7 @@ pub use dump::{DumpError, LastWindow};
 pub use rates::{Change, MOST_HALVINGS, Plan, Rates};
 pub use set::SetError;
 pub use status::State;
+use switch::Phases;
 pub use switch::{Phase, SwitchError};
 
 /// What is known of frozen frames; what is missing is said once.

@@ -27,7 +27,7 @@
 //! one cache line. Thread ids are consecutive numbers: their low bits are the best hash there is.
 
 use crate::primitive::{AtomicI64, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
-use crate::record::{Record, Sequence, TraceFlags};
+use crate::record::{Claim, Record, Sequence, TraceFlags};
 use crate::tag::{JavaThreadId, Tag};
 
 /// How many slots a key may lie from its home.
@@ -244,20 +244,18 @@ impl<'a> ContextTable<'a> {
         self.find(thread).map(|(slot, _)| &slot.record)
     }
 
-    /// Withdraws what other processes may read of the spans that `has_ended` says, in `count` slots from slot `first` on,
-    /// from any thread. How many were.
-    pub fn withdraw(
+    /// What other processes may read now in `count` slots from slot `first` on, from any thread: each record, and what it
+    /// says, by which it may be withdrawn.
+    pub fn claims(
         &self,
         first: usize,
         count: usize,
-        mut has_ended: impl FnMut(u64) -> bool,
-    ) -> usize {
+    ) -> impl Iterator<Item = (&'a Record, Claim)> + use<'a> {
         let end = first.saturating_add(count).min(self.slots.len());
         let slots = self.slots.get(first..end).unwrap_or(&[]).iter();
         slots
             .filter(|slot| slot.key.load(Ordering::Relaxed) != 0)
-            .filter(|slot| slot.record.withdraw(&mut has_ended))
-            .count()
+            .filter_map(|slot| Some((&slot.record, slot.record.claim()?)))
     }
 
     /// Frees the record of `thread`: called by the thread itself, at the latest when it ends.

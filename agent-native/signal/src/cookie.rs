@@ -77,6 +77,7 @@ impl Cookie {
     }
 }
 
+#[cfg(not(loom))]
 const _: () = assert!(crate::blocks::CAPACITY <= 1 << 16);
 
 #[cfg(all(test, not(loom)))]

@@ -178,6 +178,8 @@ counters! {
     ThreadsSeen => "threads.seen",
     /// CPU time of threads before their timer was made, in ns; in no sample.
     CpuBeforeTimerNs => "unsampled.cpu_before_timer_ns",
+    /// Time in which nothing was sampled, inside a window, for a change of rates that then failed, in ns.
+    UnsampledSwitchNs => "unsampled.switch_ns",
     /// CPU time inside the handler, in ns, by the clock of the thread that it interrupts. What the kernel takes to deliver a
     /// signal and to return from it is outside.
     HandlerNs => "agent.handler_ns",

@@ -59,6 +59,15 @@ impl Sequence {
     }
 }
 
+/// That a record, as it was at one moment, is believed to be of a span.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Claim {
+    /// The record's word of then, which no other rewrite of it has.
+    word: u64,
+    /// The span.
+    pub span: u64,
+}
+
 /// See the module.
 #[repr(C)]
 pub struct Record {
@@ -66,8 +75,9 @@ pub struct Record {
     trace_hi: AtomicU64,
     trace_lo: AtomicU64,
     span: AtomicU64,
-    /// Validity, flags, length, sequence. Pairs: see `Slot::record`; and `withdraw`, whose exchange needs no order but that
-    /// of this one word, since each rewrite gives it another number.
+    /// Validity, flags, length, sequence. Pairs: see `Slot::record`; Release in `end` with Acquire in `claim`: who sees the
+    /// record sees what its thread has reported before it wrote it. `withdraw` needs no order but that of this one word,
+    /// since each rewrite gives it another number.
     word: AtomicU64,
 }
 
@@ -137,20 +147,22 @@ impl Record {
         self.word.store(even | head, Ordering::Release);
     }
 
-    /// Withdraws the record, from any thread, where it is believed and `has_ended` says so of its span. Its thread's own
-    /// next rewrite makes it good again. Whether it was.
-    pub fn withdraw(&self, has_ended: impl FnOnce(u64) -> bool) -> bool {
+    /// What the record says now, from any thread; `None` where nobody believes it. The span is that of the claim, or that
+    /// of a rewrite under way, which makes [`withdraw`](Self::withdraw) fail.
+    #[must_use]
+    pub fn claim(&self) -> Option<Claim> {
         let word = self.word.load(Ordering::Acquire);
-        if word & VALID == 0 {
-            return false;
-        }
-        // Where it was rewritten since, this may be the span of afterwards, and the exchange fails.
         let (_, _, span) = self.ids();
-        has_ended(span)
-            && self
-                .word
-                .compare_exchange(word, word & !VALID, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
+        (word & VALID != 0).then_some(Claim { word, span })
+    }
+
+    /// Withdraws the record, from any thread, where it still is as it was claimed. Its thread's own next rewrite makes it
+    /// good again. Whether it was.
+    pub fn withdraw(&self, claim: &Claim) -> bool {
+        let (word, withdrawn) = (claim.word, claim.word & !VALID);
+        self.word
+            .compare_exchange(word, withdrawn, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
     }
 }
 
@@ -220,16 +232,18 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_withdrawn_for_its_own_span_once_and_not_for_another() {
+    fn a_record_is_claimed_for_its_span_and_withdrawn_once() {
         let record = Record::new();
-        assert!(!record.withdraw(|_| true), "there is none yet");
+        assert_eq!(record.claim(), None, "there is none yet");
         rewrite(&record, &TAG, TraceFlags::SAMPLED);
-        assert!(!record.withdraw(|span| span != TAG.span));
+        let claim = record.claim().unwrap();
+        assert_eq!(claim.span, TAG.span);
         assert_eq!(bytes(&record)[24], 1);
         let before = record.sequence();
-        assert!(record.withdraw(|span| span == TAG.span));
+        assert!(record.withdraw(&claim));
         assert_eq!(bytes(&record)[24], 0);
-        assert!(!record.withdraw(|_| true), "it is withdrawn already");
+        assert_eq!(record.claim(), None);
+        assert!(!record.withdraw(&claim), "it is withdrawn already");
         // Nothing was rewritten: whoever looks for the tag itself finds it still.
         assert_eq!(record.sequence(), before);
         assert_eq!(record.ids().2, TAG.span);
@@ -241,12 +255,10 @@ mod tests {
     fn a_record_that_is_rewritten_while_somebody_thinks_about_its_span_stays() {
         let record = Record::new();
         rewrite(&record, &TAG, TraceFlags::SAMPLED);
+        let claim = record.claim().unwrap();
         // The same span again, as far as its ids tell.
-        let withdrawn = record.withdraw(|_| {
-            rewrite(&record, &TAG, TraceFlags::SAMPLED);
-            true
-        });
-        assert!(!withdrawn);
+        rewrite(&record, &TAG, TraceFlags::SAMPLED);
+        assert!(!record.withdraw(&claim));
         assert_eq!(bytes(&record)[24], 1);
     }
 }
@@ -280,9 +292,42 @@ mod model {
             write(&record, 1);
             let drain = {
                 let record = Arc::clone(&record);
-                thread::spawn(move || record.withdraw(|span| span == 1))
+                thread::spawn(move || {
+                    let claim = record.claim().filter(|claim| claim.span == 1);
+                    claim.is_some_and(|claim| record.withdraw(&claim))
+                })
             };
             write(&record, 2);
+            drain.join().unwrap();
+            assert_eq!(record.word.load(Ordering::Relaxed) & VALID, VALID);
+            assert_eq!(record.ids().2, 2);
+        });
+    }
+
+    /// A thread reports the start of a span, then shows it; the drain looks at the record first and at the reports second.
+    #[test]
+    fn loom_a_span_that_a_record_claims_was_reported_before() {
+        loom::model(|| {
+            let shared = Arc::new((AtomicU64::new(0), Record::new()));
+            let drain = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let (reported, record) = &*shared;
+                    if let Some(claim) = record.claim() {
+                        // What is not known to be open is withdrawn.
+                        let is_open = claim.span <= reported.load(Ordering::Relaxed);
+                        assert!(is_open || !record.withdraw(&claim));
+                    }
+                })
+            };
+            let (reported, record) = &*shared;
+            for span in 1..=2 {
+                reported.store(span, Ordering::Relaxed);
+                let odd = record.begin();
+                fence(Ordering::Release);
+                record.put(&tag(span));
+                record.end(odd, &tag(span), TraceFlags::SAMPLED);
+            }
             drain.join().unwrap();
             assert_eq!(record.word.load(Ordering::Relaxed) & VALID, VALID);
             assert_eq!(record.ids().2, 2);

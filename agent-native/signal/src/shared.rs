@@ -118,7 +118,7 @@ impl Shared {
         self.contained.load(Ordering::Relaxed) != 0
     }
 
-    /// Says whether it is.
+    /// Others are in force.
     pub fn set_era(&self, era: Era) {
         self.era.store(u32::from(era.0), Ordering::Relaxed);
     }
@@ -129,7 +129,7 @@ impl Shared {
         Era(self.era.load(Ordering::Relaxed) as u8)
     }
 
-    /// Whether a fault of the handler's own reads is contained.
+    /// Says whether it is.
     pub fn set_contained(&self, is_contained: bool) {
         self.contained
             .store(u32::from(is_contained), Ordering::Relaxed);

@@ -220,7 +220,8 @@ impl Keeper {
         let who = format!("max_overhead={limit}%, of which the agent takes {taken:.1} %,");
         match session.set(&change, &who) {
             Ok(_) => counters.add(counter, 1),
-            Err(error) => log::debug(&format!("{who} sets nothing: {error}")),
+            // Nobody else has asked, so nobody else is told.
+            Err(error) => log::warn(&format!("{who} sets nothing: {error}")),
         }
         // What the change itself took is of no rate.
         budget.forget();

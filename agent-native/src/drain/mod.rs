@@ -142,15 +142,17 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
             &session.event_samples,
             &session.events,
         );
+        // As with samples: before the reports are read.
+        if let Some(looking) = &mut withdrawals {
+            looking.gather(&session.shared.contexts);
+        }
         // JVMTI leaves local references in this thread's only frame.
         jni.with_frame(|| recorder.drain(&source));
         session.classes.sweep(jni);
         session.mounts.settle(session);
         if let Some(looking) = &mut withdrawals {
             let now_ns = now_ns();
-            let withdrawn = looking.look(&session.shared.contexts, |span| {
-                recorder.has_ended(span, now_ns)
-            });
+            let withdrawn = looking.judge(|span| recorder.is_open(span, now_ns));
             let counters = session.shared.counters;
             counters.add(Counter::ContextWithdrawn, withdrawn);
         }
@@ -181,7 +183,9 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
             }
         }
         if let Some(looking) = &mut leftovers
-            && looking.look(&session.shared.contexts, |span| recorder.is_open(span))
+            && looking.look(&session.shared.contexts, |span| {
+                recorder.is_open(span, now_ns())
+            })
         {
             leftovers = None;
             callbacks::listen_to_virtual_thread_ends(session);

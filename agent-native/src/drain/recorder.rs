@@ -373,14 +373,9 @@ impl Recorder {
         }
     }
 
-    /// Whether a span is open now, as far as the reports have been read.
-    pub fn is_open(&self, span: u64) -> bool {
-        self.book.verdict(span, now_ns()) == Verdict::Open
-    }
-
-    /// Whether a span had ended by then, as far as the reports have been read and are remembered.
-    pub fn has_ended(&self, span: u64, now_ns: u64) -> bool {
-        self.book.verdict(span, now_ns) == Verdict::Ended
+    /// Whether a span is known to be open now, as far as the reports have been read.
+    pub fn is_open(&self, span: u64, now_ns: u64) -> bool {
+        self.book.verdict(span, now_ns) == Verdict::Open
     }
 
     /// Whether no window has a sample.

@@ -80,15 +80,16 @@ impl Allocations {
 
     /// Another interval, or none. While there is no run: the first sample of each thread in the next is left out, as its
     /// point may have been drawn from the interval before.
-    pub fn set_interval(&self, jvmti: Jvmti, interval: Option<u32>) {
-        self.interval
-            .store(interval.unwrap_or(0), Ordering::Release);
-        if let Some(interval) = interval
-            && let Err(error) = jvmti.set_heap_sampling_interval(interval)
-        {
-            log::warn(&format!("allocations are not sampled: {error}"));
-            self.interval.store(0, Ordering::Release);
-        }
+    ///
+    /// # Errors
+    /// JVMTI's: there is none then.
+    pub fn set_interval(&self, jvmti: Jvmti, interval: Option<u32>) -> Result<()> {
+        let set = interval.map_or(Ok(()), |interval| {
+            jvmti.set_heap_sampling_interval(interval)
+        });
+        let interval = interval.filter(|_| set.is_ok()).unwrap_or(0);
+        self.interval.store(interval, Ordering::Release);
+        set
     }
 
     fn interval(&self) -> Option<u32> {

@@ -86,8 +86,8 @@ pub fn register(jni: Jni, class: jclass, shims: &Shims) -> jni::Result<()> {
         c"(Ljava/lang/String;)Ljava/lang/String;",
         control as *const c_void,
     );
-    // SAFETY: each function has the C signature of its method, as the descriptors say. A shim of before has no such method
-    // and says itself that it is of another version, so it is to be linked all the same.
+    // Apart, as a shim of before has no such method: `link` refuses it for its version, and it says so itself.
+    // SAFETY: the function has the C signature of its method, as the descriptor says.
     let _older = unsafe { jni.register_natives(class, &[control]) };
     // SAFETY: each function below has the C signature of its method, as the descriptors above say.
     unsafe { jni.register_natives(class, &natives) }?;
@@ -312,8 +312,10 @@ extern "system" fn span_ended(
 
 extern "system" fn span_lost(_env: *mut JNIEnv, _class: jclass, span: jlong) {
     if let Some(session) = session::get() {
-        session.events.push(SpanEvent::Lost {
-            span: span.cast_unsigned(),
-        });
+        let span = span.cast_unsigned();
+        if session.publishes {
+            publish::threads::end(session, span, JavaThreadId::NONE);
+        }
+        session.events.push(SpanEvent::Lost { span });
     }
 }

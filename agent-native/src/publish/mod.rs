@@ -16,18 +16,48 @@ pub mod variable;
 
 use crate::jvm::jni::Jni;
 use crate::log;
-use crate::session::Session;
+use crate::options::Options;
+use process::ProcessError;
 
-/// Publishes what is said of the process, and says what will be missing. The session is about to run.
-pub fn begin(session: &Session, jni: Jni, has_mounts: bool) {
-    if session.has_virtual_threads && !session.bound_virtual_threads && !has_mounts {
-        log::warn(
-            "publish_context=on shows contexts of platform threads alone here: this JVM sends no mount events",
-        );
+/// Publishes what is said of the process; whether contexts of threads are to be published. Before any are.
+pub fn begin(options: &Options, service: &str, jni: Jni) -> bool {
+    let Err(error) = process::publish(&resource::payload(options, service, jni)) else {
+        return true;
+    };
+    let (goes_on, text) = without_process(&error);
+    log::warn(&text);
+    goes_on
+}
+
+/// Whether contexts of threads are published where that of the process is not, and what is said then.
+fn without_process(error: &ProcessError) -> (bool, String) {
+    match error {
+        // Readers would look for the threads of the other as it says, and find those of the agent.
+        ProcessError::Twice => (
+            false,
+            format!("publish_context=on publishes nothing: {error}"),
+        ),
+        ProcessError::TooLong(_) | ProcessError::System(..) | ProcessError::Nameless(_) => (
+            true,
+            format!(
+                "publish_context=on: no process context, without which readers may pass over those of threads: {error}"
+            ),
+        ),
     }
-    if let Err(error) = process::publish(&resource::payload(session, jni)) {
-        log::warn(&format!(
-            "publish_context=on: no process context, without which readers may pass over those of threads: {error}"
-        ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beside_another_publisher_nothing_is_published_and_one_line_says_so() {
+        let (goes_on, text) = without_process(&ProcessError::Twice);
+        assert!(!goes_on);
+        assert!(text.contains("publishes nothing"), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        let (goes_on, text) = without_process(&ProcessError::TooLong(70_000));
+        assert!(goes_on);
+        assert!(text.contains("70000"), "{text}");
     }
 }

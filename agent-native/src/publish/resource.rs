@@ -6,24 +6,24 @@ use vtprof_profile::otlp::trace::KeyValue;
 
 use crate::jvm::jni::Jni;
 use crate::jvm::properties;
-use crate::session::Session;
+use crate::options::Options;
 
 /// How threads publish theirs (OTEP 4947). `tls_v1` is announced for later; readers of today know this one.
 const SCHEMA: &str = "tlsdesc_v1_dev";
 const SERVICE_NAME: &str = "service.name";
 
 /// What is said of this process, encoded.
-pub fn payload(session: &Session, jni: Jni) -> Vec<u8> {
+pub fn payload(options: &Options, service: &str, jni: Jni) -> Vec<u8> {
     let property = |name| properties::get(jni, name).ok().flatten();
     let variable = |name| std::env::var(name).ok();
     // As the SDK does: a property before the environment, a name of its own before one among the attributes.
     let given = property("otel.resource.attributes")
         .or_else(|| variable("OTEL_RESOURCE_ATTRIBUTES"))
         .unwrap_or_default();
-    let is_named = session.options.service.is_some()
+    let is_named = options.service.is_some()
         || property("otel.service.name").is_some()
         || variable("OTEL_SERVICE_NAME").is_some();
-    let mut attributes = attributes(&given, is_named, &session.service);
+    let mut attributes = attributes(&given, is_named, service);
     attributes.push(KeyValue::int("process.pid", i64::from(std::process::id())));
     for (key, property_name) in [
         ("process.runtime.name", "java.runtime.name"),

@@ -6,13 +6,15 @@
 //! while the thread is mounted is rewritten where others look already. Whoever frees a record turns them away first.
 //!
 //! A span may end while a scope of it is open. Whoever ends it withdraws its own record and that of the thread that has
-//! attached it last; what else there may be, the drain does, which looks at the table part by part.
+//! attached it last; what else there may be, the drain does, which looks at the table part by part. It goes by the rule of
+//! the samples: records first, reports second. The start of a span that a record names was reported before, so what is not
+//! known to be open by then is withdrawn, whether it has ended or nobody knows.
 
 use jni_sys::JNIEnv;
 use vtprof_signal::block::Block;
 use vtprof_signal::context_table::{ContextTable, TableFull};
 use vtprof_signal::counters::Counter;
-use vtprof_signal::record::TraceFlags;
+use vtprof_signal::record::{Claim, Record, TraceFlags};
 use vtprof_signal::tag::{JavaThreadId, Tag};
 
 use super::variable;
@@ -21,7 +23,7 @@ use crate::session::Session;
 
 /// Slots of the table that the drain looks at in one look at the least; there are twenty looks a second.
 const LEAST: usize = 4_096;
-/// In so many looks it has seen all, which is less than the ends of spans are remembered for (5 s).
+/// In so many looks it has seen all: some 3 s.
 const LOOKS: usize = 64;
 
 /// Something was mounted or unmounted on the calling OS thread, and its block, if it has one, says so already.
@@ -63,37 +65,55 @@ pub fn set(
     Ok(())
 }
 
-/// The calling thread ends that span, which `attached` was the last to attach, as the shim says. A thread that has another
+/// The calling thread ends that span, or the shim knows it no longer; which `attached` was the last to attach, as the shim says. A thread that has another
 /// span by now keeps it.
 pub fn end(session: &Session, span: u64, attached: JavaThreadId) {
     let theirs = session.shared.contexts.record(attached);
     let records = [variable::pointed_to(), theirs].into_iter().flatten();
-    let withdrawn = records.filter(|record| record.withdraw(|its| its == span));
+    let withdrawn = records.filter(|record| {
+        let claim = record.claim().filter(|claim| claim.span == span);
+        claim.is_some_and(|claim| record.withdraw(&claim))
+    });
     let counters = session.shared.counters;
     counters.add(Counter::ContextWithdrawn, withdrawn.count() as u64);
 }
 
 /// The session is over: nothing is believed any more, as nobody tells of mounts.
 pub fn withdraw_all(session: &Session) {
-    session.shared.contexts.withdraw(0, usize::MAX, |_| true);
+    for (record, claim) in session.shared.contexts.claims(0, usize::MAX) {
+        // It fails where its thread attaches something this very moment: the session asks twice.
+        record.withdraw(&claim);
+    }
 }
 
-/// The drain's looks for spans that have ended elsewhere.
+/// The drain's looks for spans that are open no more.
 #[derive(Default)]
-pub struct Withdrawals {
+pub struct Withdrawals<'a> {
     next: usize,
+    /// What the records of the part looked at said: no more than there are slots in it.
+    claims: Vec<(&'a Record, Claim)>,
 }
 
-impl Withdrawals {
-    /// Looks at the next part; how many records were withdrawn.
-    pub fn look(&mut self, table: &ContextTable<'_>, has_ended: impl FnMut(u64) -> bool) -> u64 {
+impl<'a> Withdrawals<'a> {
+    /// Looks at the next part. Before the reports are read.
+    pub fn gather(&mut self, table: &ContextTable<'a>) {
         let count = LEAST.max(table.capacity().div_ceil(LOOKS));
-        let withdrawn = table.withdraw(self.next, count, has_ended);
+        self.claims.clear();
+        self.claims.extend(table.claims(self.next, count));
         self.next += count;
         if self.next >= table.capacity() {
             self.next = 0;
         }
-        withdrawn as u64
+    }
+
+    /// Withdraws what was gathered of spans that are not open, as far as it was not rewritten since; how many records were.
+    /// After the reports were read.
+    pub fn judge(&mut self, mut is_open: impl FnMut(u64) -> bool) -> u64 {
+        let claims = self.claims.drain(..);
+        let ended = claims.filter(|(_, claim)| !is_open(claim.span));
+        ended
+            .filter(|(record, claim)| record.withdraw(claim))
+            .count() as u64
     }
 }
 
@@ -121,7 +141,10 @@ mod tests {
         }
         let mut withdrawals = Withdrawals::default();
         let mut looks = || -> u64 {
-            let look = |_| withdrawals.look(&table, |span| span == 7);
+            let look = |_| {
+                withdrawals.gather(&table);
+                withdrawals.judge(|span| span != 7)
+            };
             (0..4).map(look).sum()
         };
         assert_eq!(looks(), 49);

@@ -2,7 +2,8 @@
 //! dynamic symbols (OTEP 4947, "Thread-Local Variable").
 //!
 //! In assembly, as stable Rust can neither export a thread-local nor choose how it is reached: by TLSDESC, as the OTEP
-//! wants it. `build.rs` has the linker export the name (`exports.map` in this folder).
+//! wants it. `build.rs` has the linker export the name (`exports.map` in this folder). Protected: whoever else exports the same
+//! name, the agent writes to its own variable, which is what its symbol says.
 
 use std::arch::{asm, global_asm};
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -12,6 +13,7 @@ use vtprof_signal::record::Record;
 global_asm!(
     r#".pushsection .tbss.otel_thread_ctx_v1,"awT",@nobits"#,
     ".globl otel_thread_ctx_v1",
+    ".protected otel_thread_ctx_v1",
     ".type otel_thread_ctx_v1, @object",
     ".size otel_thread_ctx_v1, 8",
     ".p2align 3",

@@ -53,11 +53,16 @@ impl Session {
             return Err(DumpError::Stopped);
         }
         let flush = self.options.flush;
+        let before_ns = self.last_window.lock().named_unix_ns;
         if !self.ending.ask(Order::Dump, flush) {
             return Err(DumpError::Slow(flush));
         }
         let last = self.last_window.lock().clone();
         drop(phase);
+        // The drain may have had to begin a window first, and has closed none.
+        if last.named_unix_ns == before_ns {
+            return Err(DumpError::Slow(flush));
+        }
         if let Some(fault) = last.fault {
             return Err(DumpError::Lost(fault));
         }

@@ -178,6 +178,14 @@ impl Plan {
         Ok(self)
     }
 
+    /// A kind is off all the same: the JVM has refused it. What was asked for before is still known.
+    pub(super) fn leave_out(&mut self, kind: Kind) {
+        let at = RATED.iter().position(|(rated, _)| *rated == kind);
+        if let Some(Some(rate)) = at.and_then(|at| self.rates.get_mut(at)) {
+            rate.asked = None;
+        }
+    }
+
     /// What is otherwise than it was `before`, old and new, as options have it; empty where nothing is.
     pub fn differences(&self, before: &Self) -> Vec<String> {
         let of = |plan: &Self, kind| {
@@ -302,6 +310,9 @@ mod tests {
             Some(1 << 20),
             "those that are followed are still"
         );
+        let mut refused = now;
+        refused.leave_out(Kind::Alloc);
+        assert_eq!(refused, quiet, "what the JVM refuses is off");
         for (words, part) in [
             ("lock=1ms", "lock="),
             ("blocked=1ms", "blocked="),

@@ -5,8 +5,10 @@
 //! signal of before pending takes it afterwards; it is told by its era, and counted as stale.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use vtprof_profile::kind::Kind;
+use vtprof_signal::counters::Counter;
 
 use super::rates::{Change, Plan, option};
 use super::{Order, Phase, Session, SwitchError};
@@ -31,6 +33,8 @@ pub enum SetError {
         spelled(*.0)
     )]
     Slow(std::time::Duration),
+    #[error("nothing is changed, a sample was being taken and has not come to its end: ask again")]
+    Busy,
 }
 
 /// What a change has changed.
@@ -106,7 +110,7 @@ impl Session {
                 Some(false) => Phase::Stopped,
                 None => *phase,
             };
-            self.change(&mut phase, plan, wanted)?;
+            let plan = self.change(&mut phase, plan, wanted)?;
             Applied {
                 before,
                 after: (plan, wanted),
@@ -119,20 +123,39 @@ impl Session {
         Ok(applied)
     }
 
-    fn change(&self, phase: &mut Phase, plan: Plan, wanted: Phase) -> Result<(), SetError> {
+    /// What is in force then.
+    fn change(&self, phase: &mut Phase, mut plan: Plan, wanted: Phase) -> Result<Plan, SetError> {
         let has_same_periods = plan.has_periods_of(&self.rates.plan());
         let runs_on = *phase == Phase::Running && wanted == Phase::Running && has_same_periods;
         if runs_on {
             self.rates.put(plan);
-            return Ok(());
+            return Ok(plan);
         }
         let flush = self.options.flush;
-        let is_closed = match *phase {
+        // While it samples still: a drain that writes for long, and pauses late, would leave a hole in the window. It is
+        // in a window already, and has nothing else to do than to say so.
+        if *phase == Phase::Running
+            && wanted == Phase::Running
+            && !self.ending.ask(Order::Resume, flush)
+        {
+            return Err(SetError::Slow(flush));
+        }
+        let since = Instant::now();
+        let is_halted = match *phase {
             Phase::Running => self.halt(flush),
             // A stop may have been told that the drain was slow: what it has yet to write has the periods that there are.
             Phase::Stopped => self.ending.ask(Order::Pause, flush),
         };
+        // A handler that is inside still may go by the periods there are.
+        let is_closed = is_halted && self.shared.gate.is_empty();
         if !is_closed {
+            let error = || {
+                if is_halted {
+                    SetError::Busy
+                } else {
+                    SetError::Slow(flush)
+                }
+            };
             return match Slow::of(*phase, wanted) {
                 Slow::Off => {
                     *phase = Phase::Stopped;
@@ -144,17 +167,20 @@ impl Session {
                     // stopped.
                     self.ending.tell(Order::Resume);
                     self.go_on();
+                    let missed_ns = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    let counters = self.shared.counters;
+                    counters.add(Counter::UnsampledSwitchNs, missed_ns);
                     self.recheck()?;
-                    Err(SetError::Slow(flush))
+                    Err(error())
                 }
-                Slow::StaysOff => Err(SetError::Slow(flush)),
+                Slow::StaysOff => Err(error()),
             };
         }
         *phase = Phase::Stopped;
-        self.rates.put(plan);
         if !has_same_periods {
-            self.apply(&plan);
+            self.apply(&mut plan);
         }
+        self.rates.put(plan);
         if wanted == Phase::Running {
             // The window first: a sample must find it. A drain that does not come to it in time will yet; what is sampled
             // before it does is counted as having come while sampling was stopped.
@@ -163,11 +189,11 @@ impl Session {
             *phase = Phase::Running;
             self.recheck()?;
         }
-        Ok(())
+        Ok(plan)
     }
 
-    /// Hands the periods to whoever samples by them, while nobody does.
-    fn apply(&self, plan: &Plan) {
+    /// Hands the periods to whoever samples by them, while nobody does. What the JVM refuses is off in the plan.
+    fn apply(&self, plan: &mut Plan) {
         let period_ns = |kind| plan.period(kind).unwrap_or(0);
         let era = self.registry.set_period(plan.duration(Kind::Cpu));
         self.shared.set_era(era);
@@ -185,7 +211,10 @@ impl Session {
         if plan.is_prepared(Kind::Alloc) {
             let interval = plan.period(Kind::Alloc);
             let interval = interval.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX >> 1));
-            self.allocations.set_interval(self.jvmti, interval);
+            if let Err(error) = self.allocations.set_interval(self.jvmti, interval) {
+                log::warn(&format!("allocations are not sampled: {error}"));
+                plan.leave_out(Kind::Alloc);
+            }
         }
     }
 }

@@ -32,7 +32,8 @@ impl State {
 impl Session {
     /// What it does now.
     pub fn state(&self) -> State {
-        let phase = *self.phase.lock();
+        // As it was before, while a change goes on, which may take longer than whoever asks can wait.
+        let phase = self.phase.seen();
         if self.over.load(Ordering::SeqCst) {
             State::Over
         } else if self.given_up.load(Ordering::SeqCst) {

@@ -4,9 +4,11 @@
 //! spans, the blocks of threads, and mount events where the handler, `blocked=` or `lock=` goes by them. So a tag is
 //! right from the first sample after a start, and nothing has to be guessed.
 
-use std::sync::atomic::Ordering;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use vtprof_signal::counters::Counter;
 
 use super::{Order, Session};
@@ -19,6 +21,68 @@ use crate::wall::visits;
 pub enum Phase {
     Running,
     Stopped,
+}
+
+/// The phase there is: locked for as long as it is being changed, and to be seen meanwhile.
+#[derive(Debug)]
+pub struct Phases {
+    phase: Mutex<Phase>,
+    /// Whether it is [`Phase::Running`], as the last change left it. Relaxed: nothing else is read by it.
+    is_running: AtomicBool,
+}
+
+/// The phase, locked.
+pub struct Changing<'a> {
+    phase: MutexGuard<'a, Phase>,
+    is_running: &'a AtomicBool,
+}
+
+impl Phases {
+    /// Running.
+    pub fn running() -> Self {
+        Self {
+            phase: Mutex::new(Phase::Running),
+            is_running: AtomicBool::new(true),
+        }
+    }
+
+    /// For a change, or to have none go on. Waits for one that does: as long as the drain is waited for (`flush=`), or more.
+    pub fn lock(&self) -> Changing<'_> {
+        Changing {
+            phase: self.phase.lock(),
+            is_running: &self.is_running,
+        }
+    }
+
+    /// As the last change left it. Does not wait.
+    pub fn seen(&self) -> Phase {
+        if self.is_running.load(Ordering::Relaxed) {
+            Phase::Running
+        } else {
+            Phase::Stopped
+        }
+    }
+}
+
+impl Deref for Changing<'_> {
+    type Target = Phase;
+
+    fn deref(&self) -> &Phase {
+        &self.phase
+    }
+}
+
+impl DerefMut for Changing<'_> {
+    fn deref_mut(&mut self) -> &mut Phase {
+        &mut self.phase
+    }
+}
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        let is_running = *self.phase == Phase::Running;
+        self.is_running.store(is_running, Ordering::Relaxed);
+    }
 }
 
 /// Why a session cannot be stopped or started.
@@ -170,6 +234,18 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_phase_is_seen_as_the_last_change_left_it_while_another_goes_on() {
+        let phases = Phases::running();
+        let mut changing = phases.lock();
+        *changing = Phase::Stopped;
+        assert_eq!(phases.seen(), Phase::Running);
+        drop(changing);
+        assert_eq!(phases.seen(), Phase::Stopped);
+        *phases.lock() = Phase::Running;
+        assert_eq!(phases.seen(), Phase::Running);
+    }
 
     #[test]
     fn who_was_not_waited_for_long_enough_is_told_in_one_line_how_long_and_by_which_option() {

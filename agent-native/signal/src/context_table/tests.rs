@@ -304,7 +304,7 @@ fn the_record_that_others_may_read_is_that_of_the_slot_until_it_is_freed() {
 }
 
 #[test]
-fn what_has_ended_is_withdrawn_from_those_that_have_it_and_stays_their_tag() {
+fn what_was_claimed_of_a_span_is_withdrawn_and_stays_the_tag_of_those_that_have_it() {
     let slots = slots(64);
     let table = ContextTable::new(&slots).unwrap();
     for id in 1..=4 {
@@ -313,9 +313,14 @@ fn what_has_ended_is_withdrawn_from_those_that_have_it_and_stays_their_tag() {
             .unwrap();
     }
     table.remove(JavaThreadId(4));
-    assert_eq!(table.withdraw(0, 64, |span| span == 2), 2);
-    assert_eq!(table.withdraw(0, 64, |span| span == 2), 0);
-    assert_eq!(table.withdraw(0, 2, |_| true), 0, "slot 1 is withdrawn");
-    assert_eq!(table.withdraw(0, usize::MAX, |_| true), 1);
+    let claimed = |first, count| -> Vec<u64> {
+        let claims = table.claims(first, count);
+        claims.map(|(_, claim)| claim.span).collect()
+    };
+    assert_eq!(claimed(0, 64), [2, 1, 2]);
+    let of_two = table.claims(0, 64).filter(|(_, claim)| claim.span == 2);
+    assert!(of_two.fold(true, |all, (record, claim)| all & record.withdraw(&claim)));
+    assert_eq!(claimed(0, 2), [0; 0], "slot 1 is withdrawn");
+    assert_eq!(claimed(0, usize::MAX), [1]);
     assert_eq!(table.lookup(JavaThreadId(3)), Lookup::Tag(tag(2)));
 }

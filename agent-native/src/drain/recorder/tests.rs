@@ -22,6 +22,7 @@ use crate::aggregate::window::STORE_FULL;
 use crate::events::object::ObjectRef;
 use crate::events::queue;
 use crate::events::sample::EventHead;
+use crate::publish::threads::Withdrawals;
 use crate::symbolize::symbolizer::{Function, MethodDescription};
 use crate::threads::registry::JavaIdentity;
 use crate::threads::timer::{OsThreadId, Pace};
@@ -220,6 +221,92 @@ pub fn rows(window: &Window) -> Vec<Row> {
         ));
     });
     rows
+}
+
+/// Withdraws what is shown of spans that are not open, after `meanwhile`; how many records were.
+fn looked(bench: &mut Bench, meanwhile: impl FnOnce(&mut Bench)) -> u64 {
+    let mut withdrawals = Withdrawals::default();
+    withdrawals.gather(&bench.shared.contexts);
+    meanwhile(bench);
+    bench.recorder.drain(&Names);
+    withdrawals.judge(|span| bench.recorder.is_open(span, now_ns()))
+}
+
+/// Spans that are shown to others.
+fn shown(bench: &Bench) -> Vec<u64> {
+    let claims = bench.shared.contexts.claims(0, usize::MAX);
+    claims.map(|(_, claim)| claim.span).collect()
+}
+
+#[test]
+fn what_is_shown_of_an_open_span_stays_and_of_an_ended_one_goes_though_its_end_is_long_forgotten() {
+    let mut bench = bench();
+    for span in [5, 6] {
+        bench.spans.push(started(span));
+        let thread = JavaThreadId(span.cast_signed());
+        bench.shared.contexts.set(thread, &tag(span)).unwrap();
+    }
+    assert_eq!(looked(&mut bench, |_| {}), 0);
+    // So long ago that the drain has forgotten it when it comes to look.
+    bench.spans.push(ended(5, "GET", 1));
+    bench.recorder.drain(&Names);
+    assert_eq!(bench.recorder.book.verdict(5, now_ns()), Verdict::Unknown);
+    assert_eq!(looked(&mut bench, |_| {}), 1);
+    assert_eq!(shown(&bench), [6]);
+}
+
+#[test]
+fn what_is_shown_of_a_span_goes_when_its_start_was_dropped_its_end_may_have_been_or_it_is_lost() {
+    let mut bench = bench();
+    let show = |bench: &Bench, span: u64| {
+        let thread = JavaThreadId(span.cast_signed());
+        bench.shared.contexts.set(thread, &tag(span)).unwrap();
+    };
+    for span in 1..=queue_of_reports() {
+        bench.spans.push(started(span + 100));
+    }
+    bench.spans.push(started(5));
+    show(&bench, 5);
+    assert_eq!(bench.counts([Counter::SpanStartsDropped]), [1]);
+    assert_eq!(looked(&mut bench, |_| {}), 1, "its start was dropped");
+
+    bench.spans.push(started(6));
+    show(&bench, 6);
+    assert_eq!(looked(&mut bench, |_| {}), 0);
+    for span in 1..=queue_of_reports() {
+        bench.spans.push(started(span + 100));
+    }
+    bench.spans.push(ended(6, "GET", now_ns()));
+    assert_eq!(bench.counts([Counter::SpanEndsDropped]), [1]);
+    assert_eq!(looked(&mut bench, |_| {}), 1, "its end was dropped");
+
+    bench.spans.push(started(7));
+    show(&bench, 7);
+    assert_eq!(looked(&mut bench, |_| {}), 0);
+    bench.spans.push(SpanEvent::Lost { span: 7 });
+    assert_eq!(looked(&mut bench, |_| {}), 1, "it is lost");
+    assert_eq!(shown(&bench), [0; 0]);
+}
+
+#[test]
+fn what_a_thread_shows_while_the_drain_reads_reports_is_left_to_its_next_look() {
+    let mut bench = bench();
+    bench.spans.push(started(5));
+    let me = JavaThreadId(1);
+    bench.shared.contexts.set(me, &tag(5)).unwrap();
+    let withdrawn = looked(&mut bench, |bench| {
+        bench.spans.push(ended(5, "GET", now_ns()));
+        // Not reported, as far as the drain can have seen.
+        bench.shared.contexts.set(me, &tag(6)).unwrap();
+    });
+    assert_eq!(withdrawn, 0);
+    assert_eq!(shown(&bench), [6]);
+    assert_eq!(looked(&mut bench, |_| {}), 1);
+}
+
+/// How many reports the queue holds.
+fn queue_of_reports() -> u64 {
+    crate::spans::event::CAPACITY as u64
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How full the queues to the drain were: as it finds them at each look, so the most of a window is what they needed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use vtprof_profile::kind::Kind;
 use vtprof_signal::ring::Ring;
@@ -24,11 +24,11 @@ const fn queue_of(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// The most that waited since the window began. Relaxed throughout: numbers alone.
+/// The most that waited since the window began, of kinds whether they have a queue, too. Relaxed throughout: each for itself.
 pub struct Depths {
     ring: AtomicU64,
     spans: AtomicU64,
-    kinds: [AtomicU64; Kind::ALL.len()],
+    kinds: [(AtomicBool, AtomicU64); Kind::ALL.len()],
 }
 
 impl Depths {
@@ -38,7 +38,7 @@ impl Depths {
         Self {
             ring: AtomicU64::new(0),
             spans: AtomicU64::new(0),
-            kinds: [const { AtomicU64::new(0) }; Kind::ALL.len()],
+            kinds: [const { (AtomicBool::new(false), AtomicU64::new(0)) }; Kind::ALL.len()],
         }
     }
 
@@ -47,8 +47,9 @@ impl Depths {
         self.ring.fetch_max(ring.used(), Ordering::Relaxed);
         self.spans
             .fetch_max(spans.waiting() as u64, Ordering::Relaxed);
-        for (kind, most) in Kind::ALL.into_iter().zip(&self.kinds) {
+        for (kind, (is_there, most)) in Kind::ALL.into_iter().zip(&self.kinds) {
             if let Some(waiting) = samples.waiting(kind) {
+                is_there.store(true, Ordering::Relaxed);
                 most.fetch_max(waiting as u64, Ordering::Relaxed);
             }
         }
@@ -66,7 +67,9 @@ impl Depths {
 
     fn each(&self, read: impl Fn(&AtomicU64) -> u64) -> Vec<(&'static str, u64)> {
         let kinds = Kind::ALL.into_iter().zip(&self.kinds);
-        let kinds = kinds.filter_map(|(kind, most)| Some((queue_of(kind)?, most)));
+        // Nothing is said of a kind that is off.
+        let kinds = kinds.filter(|(_, (is_there, _))| is_there.load(Ordering::Relaxed));
+        let kinds = kinds.filter_map(|(kind, (_, most))| Some((queue_of(kind)?, most)));
         [(RING, &self.ring), (SPANS, &self.spans)]
             .into_iter()
             .chain(kinds)
@@ -90,7 +93,7 @@ mod tests {
             .collect();
         let ring = Ring::new(&words).unwrap();
         let spans = SpanEvents::new(counters);
-        let samples = EventSamples::new(|_| true, Bounds::DEFAULT, counters);
+        let samples = EventSamples::new(|kind| kind == Kind::LockOwner, Bounds::DEFAULT, counters);
         let depths = Depths::new();
         let look = || depths.look(&ring, &samples, &spans);
         let of = |all: &[(&str, u64)], name| {
@@ -110,7 +113,7 @@ mod tests {
         look();
         let after = depths.take();
         assert_eq!(of(&after, SPANS), 0);
-        assert_eq!(after.len(), 6);
+        assert_eq!(after.len(), 3, "of kinds that are off nothing: {after:?}");
         assert_eq!(of(&after, "lock_owner.queue_most"), 0);
     }
 }

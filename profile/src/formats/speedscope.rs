@@ -286,13 +286,20 @@ impl<'a> Frames<'a> {
         }
     }
 
+    /// Whether there is such a frame.
+    fn check(&self, frame: usize) -> Result<&'a Frame<'a>, String> {
+        let of = self.frames.get(frame);
+        of.ok_or_else(|| format!("frame {frame} is not in the file"))
+    }
+
     fn location(
         &mut self,
         frame: usize,
         tables: &mut Tables,
         budget: &mut Budget,
     ) -> Result<LocationIndex, String> {
-        let (Some(known), Some(of)) = (self.known.get_mut(frame), self.frames.get(frame)) else {
+        let of = self.check(frame)?;
+        let Some(known) = self.known.get_mut(frame) else {
             return Err(format!("frame {frame} is not in the file"));
         };
         match known {
@@ -360,7 +367,10 @@ impl Column<'_, '_> {
             calls.add(event.at.minus(since).times(self.factor));
             since = event.at;
             match event.kind {
-                EventKind::Open => calls.open(event.frame).map_err(|flaw| flaw.to_string())?,
+                EventKind::Open => {
+                    self.frames.check(event.frame)?;
+                    calls.open(event.frame).map_err(|flaw| flaw.to_string())?;
+                }
                 EventKind::Close if calls.close(event.frame) => {}
                 EventKind::Close => {
                     return Err(format!("frame {} is closed but not open", event.frame));

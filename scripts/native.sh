@@ -11,7 +11,10 @@ flags=()
 # Of several that fit the last counts.
 while IFS= read -r pair; do
   flags+=("--remap-path-prefix=$pair")
+  # And what is written in C, as part of ring is; quoted for the crate that calls the compiler.
+  CFLAGS="${CFLAGS:-} $(printf '%q' "-ffile-prefix-map=$pair")"
 done < <(build_paths)
+export CFLAGS CC_SHELL_ESCAPED_FLAGS=1
 # Cargo does not look at its configuration where one of these is there. The first is what it takes of two, and a flag in it may
 # have blanks, as a path has.
 if [ -n "${CARGO_ENCODED_RUSTFLAGS+set}${RUSTFLAGS:-}" ]; then

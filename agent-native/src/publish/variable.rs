@@ -2,10 +2,13 @@
 //! dynamic symbols (OTEP 4947, "Thread-Local Variable").
 //!
 //! In assembly, as stable Rust can neither export a thread-local nor choose how it is reached: by TLSDESC, as the OTEP
-//! wants it. `build.rs` has the linker export the name (`exports.map` in this folder). Protected: whoever else exports the same
-//! name, the agent writes to its own variable, which is what its symbol says.
+//! wants it. `build.rs` has the linker export the name (`exports.map` in this folder). Not protected: readers
+//! find the descriptor by the name of its relocation. So where another library exports the same name, the loader may have
+//! given the agent that one's variable, which [`is_own`] tells.
 
 use std::arch::{asm, global_asm};
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use vtprof_signal::record::Record;
@@ -13,7 +16,6 @@ use vtprof_signal::record::Record;
 global_asm!(
     r#".pushsection .tbss.otel_thread_ctx_v1,"awT",@nobits"#,
     ".globl otel_thread_ctx_v1",
-    ".protected otel_thread_ctx_v1",
     ".type otel_thread_ctx_v1, @object",
     ".size otel_thread_ctx_v1, 8",
     ".p2align 3",
@@ -42,6 +44,47 @@ fn place() -> *mut *const Record {
     place
 }
 
+/// Whether the variable that the agent reaches by the name is this library's own. To be asked before it is written to.
+#[must_use]
+pub fn is_own() -> bool {
+    let reached = place() as u64;
+    let mut search: Search = (is_own as *const () as u64, None);
+    // SAFETY: `look` is called before this returns, with `search` as its last argument.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    search.1.is_some_and(|own| own.contains(&reached))
+}
+
+/// What to search: an address in the library, and where the calling thread has that library's thread-locals.
+type Search = (u64, Option<Range<u64>>);
+
+/// # Safety
+/// Only `dl_iterate_phdr` calls it, for `is_own`.
+unsafe extern "C" fn look(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    search: *mut c_void,
+) -> c_int {
+    // SAFETY: `is_own` passes this, and has no other reference meanwhile.
+    let (address, found) = unsafe { &mut *search.cast::<Search>() };
+    // SAFETY: the loader's description of a loaded object.
+    let info = unsafe { &*info };
+    // SAFETY: the object has so many program headers.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let is_it = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD)
+        .any(|header| {
+            let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
+            (start..start.wrapping_add(header.p_memsz)).contains(address)
+        });
+    if is_it && !info.dlpi_tls_data.is_null() {
+        let start = info.dlpi_tls_data as u64;
+        let tls = headers.iter().find(|header| header.p_type == libc::PT_TLS);
+        *found = tls.map(|header| start..start.wrapping_add(header.p_memsz));
+    }
+    c_int::from(is_it)
+}
+
 /// Others who stop the calling thread read that record of it from now on, or none.
 pub fn point_to(record: Option<&'static Record>) {
     let record = record.map_or(std::ptr::null(), std::ptr::from_ref);
@@ -54,13 +97,20 @@ pub fn point_to(record: Option<&'static Record>) {
 
 /// The record that others read of the calling thread.
 pub fn pointed_to() -> Option<&'static Record> {
-    // SAFETY: the variable is null or what `point_to` was given, which lives for ever; a record is atomics alone.
+    // SAFETY: the variable is null or what `point_to` was given, which lives for ever, as it is written by nobody else
+    // (`is_own`); a record is atomics alone.
     unsafe { place().read_volatile().as_ref() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_variable_is_this_programs_own_on_each_thread() {
+        assert!(is_own());
+        assert!(std::thread::spawn(is_own).join().unwrap());
+    }
 
     #[test]
     fn each_thread_has_a_pointer_of_its_own_that_begins_as_null() {

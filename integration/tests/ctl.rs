@@ -17,35 +17,17 @@ use vtprof_integration::launch::{Launch, PATIENCE};
 use vtprof_integration::recording::{Recording, files};
 use vtprof_integration::report::say;
 use vtprof_integration::soak::ledger::Ledger;
+use vtprof_integration::tool::{NOBODY, failure, stdout, tool};
 use vtprof_integration::workdir::WorkDir;
 
 const LIMIT: Duration = Duration::from_secs(120);
-/// Somebody who owns nothing here.
-const NOBODY: u32 = 65_534;
 /// CPU time that is burnt under each rate.
 const BURN: Duration = Duration::from_secs(4);
-
-fn tool() -> Command {
-    Command::new(artifacts::tool().expect("the tool"))
-}
 
 fn ctl(pid: u32, words: &[&str]) -> Output {
     let mut command = tool();
     command.arg("ctl").arg(pid.to_string()).args(words);
     command.output().expect("vtprof starts")
-}
-
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
-}
-
-/// The one line of a failed command.
-fn failure(output: &Output) -> String {
-    let text = String::from_utf8(output.stderr.clone()).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert_eq!(text.lines().count(), 1, "{text}");
-    text
 }
 
 /// Of a status as JSON, the number under a key, wherever that stands.
@@ -102,6 +84,8 @@ fn rates_are_set_and_windows_dumped_under_load_and_every_expiry_stays_in_the_boo
 
         // Off is off, and nothing else is; on again as if nothing had been.
         stdout(&ctl(pid, &["set", "cpu=off", "every=23h"]));
+        // From the dump up to here.
+        wanted.push(period_ms);
         let before = number(&stdout(&ctl(pid, &["status", "--json"])), "samples.taken");
         running.burn(BURN).expect("work");
         let after = number(&stdout(&ctl(pid, &["status", "--json"])), "samples.taken");
@@ -137,11 +121,11 @@ fn rates_are_set_and_windows_dumped_under_load_and_every_expiry_stays_in_the_boo
             let window = &recording.windows[0];
             let fact = |key: &str| window.facts[key].parse::<f64>().expect("a figure");
             let used = fact("process.cpu_ns") - fact("agent.thread_cpu_ns");
-            // Between the dump and the change after it.
+            seen.push(window.period / 1_000_000);
+            // Between the dump and the change after it: how much that is, the agent's rest after a request decides.
             if used < BURN.as_nanos() as f64 / 2.0 {
                 continue;
             }
-            seen.push(window.period / 1_000_000);
             let share = recording.nanos() as f64 / used;
             say(&format!(
                 "ctl on {}: period {} ms: {} samples stand for {:.3} of {:.2} s",

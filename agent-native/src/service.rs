@@ -11,8 +11,7 @@ pub fn name(given: Option<&str>, jni: Jni) -> String {
     let property = |name| properties::get(jni, name).ok().flatten();
     given
         .map(str::to_owned)
-        .or_else(|| property("otel.service.name"))
-        .or_else(|| std::env::var("OTEL_SERVICE_NAME").ok())
+        .or_else(|| properties::otel(jni, "OTEL_SERVICE_NAME"))
         .filter(|name| !name.trim().is_empty())
         .or_else(|| property("sun.java.command").and_then(|command| from_command(&command)))
         .unwrap_or_else(|| UNKNOWN.to_owned())

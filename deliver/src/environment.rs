@@ -85,8 +85,10 @@ pub fn resource(text: &str) -> Vec<(String, String)> {
     all
 }
 
-/// `k=v,k=v`, percent-encoded. What is no pair is left out; of two of one name the last stays.
-fn pairs(text: &str) -> Vec<(String, String)> {
+/// `k=v,k=v`, percent-encoded, as in `OTEL_RESOURCE_ATTRIBUTES`. What is no pair is left out; of two of one name the last
+/// stays.
+#[must_use]
+pub fn pairs(text: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| {
         percent_decode_str(text.trim())
             .decode_utf8_lossy()

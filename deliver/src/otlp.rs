@@ -16,18 +16,13 @@ use vtprof_profile::pprof::Profile;
 use crate::form::Formed;
 use crate::identity::{Identity, Part};
 use crate::origin::Origin;
-use crate::parts::{Bounds, MOST_BYTES, Unfit};
+use crate::parts::{MOST_BYTES, Unfit};
 use crate::pprof::as_it_is;
 use crate::request::Request;
 use crate::window::Window;
 
 /// Where profiles go, behind the address of a Collector.
 pub const PATH: &str = "/v1development/profiles";
-
-const BOUNDS: Bounds = Bounds {
-    samples: usize::MAX,
-    bytes: MOST_BYTES,
-};
 
 /// The window, a request or more for each kind.
 pub(crate) fn requests(origin: &Origin, window: &Window) -> Formed {
@@ -42,7 +37,7 @@ pub(crate) fn requests(origin: &Origin, window: &Window) -> Formed {
             };
             request(origin, id, &part)
         };
-        as_it_is(*kind, profile, BOUNDS, encode, &mut formed);
+        as_it_is(*kind, profile, encode, &mut formed);
     }
     formed
 }
@@ -55,7 +50,7 @@ fn request(origin: &Origin, id: Part, part: &Profile) -> Result<Request, Unfit> 
     let resource = Some(resource(origin));
     let mut data = write_profiles(resource, [&profile]).map_err(|error| broken(&error))?;
     name(&mut data, origin, id);
-    if data.encoded_len() > BOUNDS.bytes {
+    if data.encoded_len() > MOST_BYTES {
         return Err(Unfit::TooLarge);
     }
     Ok(Request {

@@ -23,7 +23,7 @@ pub(crate) fn requests(origin: &Origin, window: &Window) -> Formed {
     for (kind, profile) in &window.profiles {
         let path = query(&[("service", &origin.service), ("profile_type", kind.name())]);
         let encode = |part: Profile, _| request(&path, &part);
-        as_it_is(*kind, profile, BOUNDS, encode, &mut formed);
+        as_it_is(*kind, profile, encode, &mut formed);
     }
     formed
 }
@@ -43,7 +43,6 @@ fn request(path: &str, part: &Profile) -> Result<Request, Unfit> {
 pub(crate) fn as_it_is(
     kind: Kind,
     profile: &Profile,
-    bounds: Bounds,
     encode: impl FnMut(Profile, u32) -> Result<Request, Unfit>,
     formed: &mut Formed,
 ) {
@@ -57,5 +56,5 @@ pub(crate) fn as_it_is(
         comments: true,
         send_empty: true,
     };
-    parts::add(profile, &recipe, bounds, encode, formed);
+    parts::add(profile, &recipe, BOUNDS, encode, formed);
 }

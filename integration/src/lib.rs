@@ -6,7 +6,7 @@
 //!
 //! [`jdk`] finds the JVMs, [`artifacts`] what is under test, [`jvm`] runs a program under a time
 //! limit, [`truth`] reads what happened, [`recording`] what was recorded, [`verdict`] and [`sums`]
-//! compare the two; [`waits`] does so for blocked time. [`receivers`] are servers of others' code, [`received`] what they
+//! compare the two; [`waits`] does so for blocked time. [`tool`] is the command. [`receivers`] are servers of others' code, [`received`] what they
 //! say they got. The tests are in `tests/`, one behaviour a file.
 //!
 //! All of it is for tests: one process at a time, see [`jvm::Machine`].
@@ -29,6 +29,7 @@ pub mod service;
 pub mod soak;
 pub mod span_files;
 pub mod sums;
+pub mod tool;
 pub mod truth;
 pub mod truth_run;
 pub mod verdict;

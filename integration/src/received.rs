@@ -25,6 +25,19 @@ pub fn add_sent(sums: &mut Sums, profile: &Profile, keep: impl Fn(&str) -> Optio
     }
 }
 
+/// All labels under their own names, for [`add_sent`].
+pub fn all_labels(key: &str) -> Option<&'static str> {
+    const KEYS: [&str; 6] = [
+        "trace_id",
+        "span_id",
+        "local_root_span_id",
+        "span_name",
+        "thread",
+        "state",
+    ];
+    KEYS.into_iter().find(|known| *known == key)
+}
+
 fn add(sums: &mut Sums, key: (Vec<String>, BTreeMap<String, String>), values: &[i64]) {
     let sum = sums.entry(key).or_default();
     sum.resize(values.len(), 0);

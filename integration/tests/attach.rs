@@ -12,15 +12,10 @@ use vtprof_integration::jvm::{Machine, Running};
 use vtprof_integration::launch::{Launch, PATIENCE};
 use vtprof_integration::recording::Recording;
 use vtprof_integration::report::say;
+use vtprof_integration::tool::{NOBODY, failure, stdout, tool};
 use vtprof_integration::workdir::WorkDir;
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// Somebody who owns nothing here.
-const NOBODY: u32 = 65_534;
-
-fn tool() -> Command {
-    Command::new(artifacts::tool().expect("the tool"))
-}
 
 fn attach(dir: &Path, pid: u32, args: &[&str]) -> Output {
     let mut command = tool();
@@ -31,19 +26,6 @@ fn attach(dir: &Path, pid: u32, args: &[&str]) -> Output {
             .arg(artifacts::agent().expect("the agent"));
     }
     command.args(args).output().expect("vtprof starts")
-}
-
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
-}
-
-/// The one line of a failed command.
-fn failure(output: &Output) -> String {
-    let text = String::from_utf8(output.stderr.clone()).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert_eq!(text.lines().count(), 1, "{text}");
-    text
 }
 
 /// A JVM that burns CPU time, without the agent.

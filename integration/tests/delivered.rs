@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use vtprof_integration::jdk;
-use vtprof_integration::received::{Sums, add_received, add_sent, text};
+use vtprof_integration::received::{Sums, add_received, add_sent, all_labels, text};
 use vtprof_integration::receivers::Receiver;
 use vtprof_integration::truth_run::{Strategy, TruthRun};
 use vtprof_profile::gzip;
@@ -95,18 +95,6 @@ fn servers_get_what_the_files_have() {
     assert!(as_pyroscope.len() >= 3, "{:?}", as_pyroscope.keys());
     assert_eq!(got, as_pyroscope);
 
-    let all_labels = |key: &str| {
-        [
-            "trace_id",
-            "span_id",
-            "local_root_span_id",
-            "span_name",
-            "thread",
-            "state",
-        ]
-        .into_iter()
-        .find(|known| *known == key)
-    };
     let whole = written(&out, all_labels);
     let mut got: BTreeMap<Kind, Sums> = BTreeMap::new();
     for line in lines(&pprof) {

@@ -9,7 +9,7 @@ use vtprof_deliver::form::Form;
 use vtprof_deliver::origin::Origin;
 use vtprof_deliver::pyroscope::{PushSpan, Pyroscope};
 use vtprof_deliver::window::Window;
-use vtprof_integration::received::{Sums, add_received, add_sent, text};
+use vtprof_integration::received::{Sums, add_received, add_sent, all_labels, text};
 use vtprof_integration::receivers::Receiver;
 use vtprof_profile::Message;
 use vtprof_profile::builder::ProfileBuilder;
@@ -115,19 +115,6 @@ fn sent(window: &Window, kind: Kind, keep: impl Fn(&str) -> Option<&'static str>
     let mut sums = Sums::new();
     add_sent(&mut sums, &profile, keep);
     sums
-}
-
-fn all_labels(key: &str) -> Option<&'static str> {
-    [
-        "trace_id",
-        "span_id",
-        "local_root_span_id",
-        "span_name",
-        "thread",
-        "state",
-    ]
-    .into_iter()
-    .find(|known| *known == key)
 }
 
 fn parsed(receiver: &Receiver) -> Value {

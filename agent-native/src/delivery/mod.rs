@@ -170,15 +170,11 @@ pub fn say() -> Say {
 /// A variable; one of OpenTelemetry's as its own autoconfiguration finds it: the system property first. No other, since
 /// properties stand in the listing of processes.
 fn variable(name: &str, jni: Jni) -> Option<String> {
-    let property = || {
-        let name = name.to_ascii_lowercase().replace('_', ".");
-        properties::get(jni, &name).ok().flatten()
-    };
-    let is_otel = name.starts_with("OTEL_");
-    is_otel
-        .then(property)
-        .flatten()
-        .or_else(|| std::env::var(name).ok())
+    if name.starts_with("OTEL_") {
+        properties::otel(jni, name)
+    } else {
+        std::env::var(name).ok()
+    }
 }
 
 fn host() -> String {

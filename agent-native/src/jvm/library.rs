@@ -27,8 +27,26 @@ impl Library {
     }
 }
 
+/// Where a loaded object lies.
+struct Loaded {
+    /// The code segment that was asked about.
+    code: Range<u64>,
+    /// What the calling thread has of its thread-locals, where it has any yet.
+    thread_locals: Option<Range<u64>>,
+}
+
 /// The loaded code segment that contains `address`; `None` where no library has it.
 pub fn code_around(address: *const c_void) -> Option<Range<u64>> {
+    around(address).map(|loaded| loaded.code)
+}
+
+/// The calling thread's thread-locals of the library whose code contains `address`; `None` where there are none, or the
+/// thread has not touched them yet.
+pub fn thread_locals_beside(address: *const c_void) -> Option<Range<u64>> {
+    around(address).and_then(|loaded| loaded.thread_locals)
+}
+
+fn around(address: *const c_void) -> Option<Loaded> {
     let mut search = (address as u64, None);
     // SAFETY: `look` is called before this returns, with `search` as its last argument.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
@@ -36,19 +54,19 @@ pub fn code_around(address: *const c_void) -> Option<Range<u64>> {
 }
 
 /// # Safety
-/// Only `dl_iterate_phdr` calls it, for `code_around`.
+/// Only `dl_iterate_phdr` calls it, for `around`.
 unsafe extern "C" fn look(
     info: *mut libc::dl_phdr_info,
     _size: libc::size_t,
     search: *mut c_void,
 ) -> c_int {
-    // SAFETY: `code_around` passes this, and has no other reference meanwhile.
-    let (address, found) = unsafe { &mut *search.cast::<(u64, Option<Range<u64>>)>() };
+    // SAFETY: `around` passes this, and has no other reference meanwhile.
+    let (address, found) = unsafe { &mut *search.cast::<(u64, Option<Loaded>)>() };
     // SAFETY: the loader's description of a loaded object.
     let info = unsafe { &*info };
     // SAFETY: the object has so many program headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    *found = headers
+    let code = headers
         .iter()
         .filter(|header| header.p_type == libc::PT_LOAD)
         .filter(|header| header.p_flags & (libc::PF_X | libc::PF_R) == libc::PF_X | libc::PF_R)
@@ -57,6 +75,17 @@ unsafe extern "C" fn look(
             start..start.wrapping_add(header.p_filesz)
         })
         .find(|segment| segment.contains(address));
+    *found = code.map(|code| {
+        let start = info.dlpi_tls_data as u64;
+        let kept = headers.iter().find(|header| header.p_type == libc::PT_TLS);
+        let thread_locals = kept
+            .filter(|_| start != 0)
+            .map(|header| start..start.wrapping_add(header.p_memsz));
+        Loaded {
+            code,
+            thread_locals,
+        }
+    });
     c_int::from(found.is_some())
 }
 

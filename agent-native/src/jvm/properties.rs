@@ -24,6 +24,14 @@ pub fn get(jni: Jni, name: &str) -> Result<Option<String>> {
     Ok(unsafe { jni.string(value, LONGEST) })
 }
 
+/// A variable of OpenTelemetry's as its own autoconfiguration finds it: the system property of that name before the variable
+/// of the environment. `name` is the variable's.
+pub fn otel(jni: Jni, name: &str) -> Option<String> {
+    let property = name.to_ascii_lowercase().replace('_', ".");
+    let property = get(jni, &property).ok().flatten();
+    property.or_else(|| std::env::var(name).ok())
+}
+
 /// `System.setProperty(name, value)`.
 pub fn set(jni: Jni, name: &str, value: &str) -> Result<()> {
     let system = jni.find_class("java/lang/System")?;

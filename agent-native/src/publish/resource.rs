@@ -1,6 +1,7 @@
 //! What is said of the process: OpenTelemetry's resource attributes as far as they are given from outside, and how to read
 //! the contexts of its threads.
 
+use vtprof_deliver::environment::pairs;
 use vtprof_profile::otlp::process_context::ProcessContext;
 use vtprof_profile::otlp::trace::KeyValue;
 
@@ -15,14 +16,10 @@ const SERVICE_NAME: &str = "service.name";
 /// What is said of this process, encoded.
 pub fn payload(options: &Options, service: &str, jni: Jni) -> Vec<u8> {
     let property = |name| properties::get(jni, name).ok().flatten();
-    let variable = |name| std::env::var(name).ok();
-    // As the SDK does: a property before the environment, a name of its own before one among the attributes.
-    let given = property("otel.resource.attributes")
-        .or_else(|| variable("OTEL_RESOURCE_ATTRIBUTES"))
-        .unwrap_or_default();
-    let is_named = options.service.is_some()
-        || property("otel.service.name").is_some()
-        || variable("OTEL_SERVICE_NAME").is_some();
+    let given = properties::otel(jni, "OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
+    // As the SDK does: a name of its own goes before one among the attributes.
+    let is_named =
+        options.service.is_some() || properties::otel(jni, "OTEL_SERVICE_NAME").is_some();
     let mut attributes = attributes(&given, is_named, service);
     attributes.push(KeyValue::int("process.pid", i64::from(std::process::id())));
     for (key, property_name) in [
@@ -40,7 +37,7 @@ pub fn payload(options: &Options, service: &str, jni: Jni) -> Vec<u8> {
 fn attributes(given: &str, is_named: bool, service: &str) -> Vec<KeyValue> {
     let mut attributes = Vec::new();
     for (key, value) in pairs(given) {
-        put(&mut attributes, key, value);
+        put(&mut attributes, &key, value);
     }
     if is_named || !attributes.iter().any(|one| one.key == SERVICE_NAME) {
         put(&mut attributes, SERVICE_NAME, service.to_owned());
@@ -52,34 +49,6 @@ fn attributes(given: &str, is_named: bool, service: &str) -> Vec<KeyValue> {
 fn put(attributes: &mut Vec<KeyValue>, key: &str, value: String) {
     attributes.retain(|one| one.key != key);
     attributes.push(KeyValue::string(key, value));
-}
-
-/// `key=value,…`, values percent-encoded (OpenTelemetry, "Resource SDK"). What is no pair is passed over, as the SDK has
-/// its say about it.
-fn pairs(text: &str) -> impl Iterator<Item = (&str, String)> {
-    text.split(',').filter_map(|pair| {
-        let (key, value) = pair.split_once('=')?;
-        let key = key.trim();
-        (!key.is_empty()).then(|| (key, decoded(value.trim())))
-    })
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let hex = |byte: &u8| char::from(*byte).to_digit(16);
-        if let (b'%', [high, low, after @ ..]) = (first, tail)
-            && let (Some(high), Some(low)) = (hex(high), hex(low))
-        {
-            bytes.push((high << 4 | low) as u8);
-            rest = after;
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@
 //! given the agent that one's variable, which [`is_own`] tells.
 
 use std::arch::{asm, global_asm};
-use std::ffi::{c_int, c_void};
-use std::ops::Range;
+use std::ffi::c_void;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use vtprof_signal::record::Record;
+
+use crate::jvm::library::thread_locals_beside;
 
 global_asm!(
     r#".pushsection .tbss.otel_thread_ctx_v1,"awT",@nobits"#,
@@ -47,42 +48,10 @@ fn place() -> *mut *const Record {
 /// Whether the variable that the agent reaches by the name is this library's own. To be asked before it is written to.
 #[must_use]
 pub fn is_own() -> bool {
+    // First: by it the thread has the variable.
     let reached = place() as u64;
-    let mut search: Search = (is_own as *const () as u64, None);
-    // SAFETY: `look` is called before this returns, with `search` as its last argument.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
-    search.1.is_some_and(|own| own.contains(&reached))
-}
-
-/// What to search: an address in the library, and where the calling thread has that library's thread-locals.
-type Search = (u64, Option<Range<u64>>);
-
-/// # Safety
-/// Only `dl_iterate_phdr` calls it, for `is_own`.
-unsafe extern "C" fn look(
-    info: *mut libc::dl_phdr_info,
-    _size: libc::size_t,
-    search: *mut c_void,
-) -> c_int {
-    // SAFETY: `is_own` passes this, and has no other reference meanwhile.
-    let (address, found) = unsafe { &mut *search.cast::<Search>() };
-    // SAFETY: the loader's description of a loaded object.
-    let info = unsafe { &*info };
-    // SAFETY: the object has so many program headers.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let is_it = headers
-        .iter()
-        .filter(|header| header.p_type == libc::PT_LOAD)
-        .any(|header| {
-            let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
-            (start..start.wrapping_add(header.p_memsz)).contains(address)
-        });
-    if is_it && !info.dlpi_tls_data.is_null() {
-        let start = info.dlpi_tls_data as u64;
-        let tls = headers.iter().find(|header| header.p_type == libc::PT_TLS);
-        *found = tls.map(|header| start..start.wrapping_add(header.p_memsz));
-    }
-    c_int::from(is_it)
+    let own = thread_locals_beside(is_own as *const c_void);
+    own.is_some_and(|own| own.contains(&reached))
 }
 
 /// Others who stop the calling thread read that record of it from now on, or none.

@@ -83,17 +83,19 @@ pub fn seen_by(process: &Process, args: &AgentArgs) -> Result<String> {
         .map_err(|path| anyhow!("{}: a JVM takes no path that is not UTF-8", path.display()))
 }
 
+/// Whether a file that a process has in its memory is called as the library is, also where it is gone by now.
+pub fn is_library(path: &str) -> bool {
+    let path = path.trim_end_matches(" (deleted)");
+    path.ends_with(&format!("/{LIBRARY}"))
+}
+
 /// The path by which a JVM has loaded the library already.
 ///
 /// # Errors
 /// It has not, or the file is not that one any more.
 pub fn loaded_by(process: &Process) -> Result<String> {
     let mapped = process.mapped()?;
-    let is_library = |path: &String| {
-        let path = path.trim_end_matches(" (deleted)");
-        path.ends_with(&format!("/{LIBRARY}"))
-    };
-    let path = mapped.into_iter().find(is_library).ok_or_else(|| {
+    let path = mapped.into_iter().find(|path| is_library(path)).ok_or_else(|| {
         anyhow!(
             "{LIBRARY} is not in {}, or under another name: --control asks a vtprof that is there already",
             process.named()

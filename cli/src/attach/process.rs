@@ -193,11 +193,11 @@ impl Process {
         runs && start_time(self.number()) == Some(self.started)
     }
 
-    /// The files it has in its memory, as it sees them.
+    /// That this user may ask it: who it belongs to, or root.
     ///
     /// # Errors
-    /// This user may not know.
-    pub fn mapped(&self) -> Result<Vec<String>> {
+    /// Another user's, and who may.
+    pub fn check_user(&self) -> Result<()> {
         let own = geteuid();
         if !own.is_root() && own.as_raw() != self.user() {
             bail!(
@@ -207,6 +207,15 @@ impl Process {
                 own.as_raw()
             );
         }
+        Ok(())
+    }
+
+    /// The files it has in its memory, as it sees them.
+    ///
+    /// # Errors
+    /// This user may not know.
+    pub fn mapped(&self) -> Result<Vec<String>> {
+        self.check_user()?;
         let maps = fs::read_to_string(self.folder().join("maps")).map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied => anyhow!(
                 "what {} has in its memory may not be read: run as root, in a container with CAP_SYS_PTRACE",

@@ -5,10 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
-use rustix::process::geteuid;
+use anyhow::{Result, anyhow};
 
-use crate::attach::library::LIBRARY;
+use crate::attach::library::is_library;
 use crate::attach::peer::Peer;
 use crate::attach::process::Process;
 use crate::attach::root::{Folder, Root};
@@ -23,15 +22,7 @@ const LIMIT: u64 = 4 << 20;
 /// # Errors
 /// There is no agent, or none that can be asked.
 pub fn ask(process: &Process, line: &str) -> Result<String> {
-    let own = geteuid();
-    if !own.is_root() && own.as_raw() != process.user() {
-        bail!(
-            "{} belongs to user {}, this is user {}: run as that user, or as root",
-            process.named(),
-            process.user(),
-            own.as_raw()
-        );
-    }
+    process.check_user()?;
     let mut stream = connect(process)?;
     let fault = |error: io::Error| match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => anyhow!(
@@ -113,13 +104,7 @@ fn missing(process: &Process) -> anyhow::Error {
         Err(error) => return error,
     };
     let number = process.number();
-    let is_agent = |path: &String| {
-        let path = path.trim_end_matches(" (deleted)");
-        Path::new(path)
-            .file_name()
-            .is_some_and(|name| name == LIBRARY)
-    };
-    if mapped.iter().any(is_agent) {
+    if mapped.iter().any(|path| is_library(path)) {
         anyhow!(
             "the vtprof in {name} has no socket: it was loaded with ctl=off, is an older one, profiles nothing or has ended; vtprof attach {number} --control status asks it through the JVM"
         )
@@ -131,6 +116,7 @@ fn missing(process: &Process) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::geteuid;
 
     #[test]
     fn a_folder_is_looked_into_by_its_owner_whatever_number_is_in_its_name() {

@@ -299,9 +299,8 @@ impl<'a> Frames<'a> {
         budget: &mut Budget,
     ) -> Result<LocationIndex, String> {
         let of = self.check(frame)?;
-        let Some(known) = self.known.get_mut(frame) else {
-            return Err(format!("frame {frame} is not in the file"));
-        };
+        // As long as the frames are.
+        let known = &mut self.known[frame];
         match known {
             Some((profile, location)) if *profile == self.profile => Ok(*location),
             _ => {

@@ -29,6 +29,7 @@ use crate::jvm::allocations::Allocations;
 use crate::jvm::blocking::Blocking;
 use crate::jvm::callbacks;
 use crate::jvm::classes::Classes;
+use crate::jvm::code_heaps;
 use crate::jvm::contention::Contention;
 use crate::jvm::delays;
 use crate::jvm::frozen;
@@ -575,7 +576,7 @@ fn know_frozen(jni: Jni, structs: Option<&VmStructs>, wanted: bool) -> Frozen {
         crate::inject::spoil(&mut layout);
         layout
     });
-    let layout = layout.and_then(frozen::confirmed).inspect_err(|missing| {
+    let layout = layout.and_then(code_heaps::confirmed).inspect_err(|missing| {
         log::info(&format!(
             "stacks of virtual threads that have been parked are truncated: frozen frames are not read, {missing}"
         ));

@@ -53,6 +53,8 @@ pub enum Missing {
     Class(&'static str),
     #[error("its interpreter lies in none of what would be its code heaps")]
     CodeHeaps,
+    #[error("what would be one of its code heaps is none: {low:#x} to {high:#x}")]
+    NoHeap { low: u64, high: u64 },
 }
 
 /// The methods that mark the shape of a virtual thread's stack; none where one is missing.
@@ -208,22 +210,6 @@ pub fn learn(jni: Jni, structs: Option<&VmStructs>) -> Result<Layout, Missing> {
     })
 }
 
-/// The layout, if its code heaps hold the interpreter, as they do on all JDKs: where they were wrong, all code would
-/// count as C code, on threads of every kind.
-pub fn confirmed(layout: Layout) -> Result<Layout, Missing> {
-    let (low, high) = layout.code_bounds;
-    let (start, end) = layout.interpreter;
-    let holds = |heap: u64| {
-        let bounds = word_at(heap + low).zip(word_at(heap + high));
-        bounds.is_some_and(|(low, high)| low <= start && start < end && end <= high)
-    };
-    let is_held = layout
-        .code_heaps
-        .iter()
-        .any(|heap| *heap != 0 && holds(*heap));
-    is_held.then_some(layout).ok_or(Missing::CodeHeaps)
-}
-
 fn class(jni: Jni, name: &'static str) -> Result<jclass, Missing> {
     jni.find_class(name).map_err(|_| Missing::Class(name))
 }
@@ -236,7 +222,8 @@ fn field(jni: Jni, class: jclass, name: &str, signature: &str) -> Result<u64, Mi
     Ok(id as u64 >> 2)
 }
 
-fn word_at(address: u64) -> Option<u64> {
+/// `None` where nothing can be read.
+pub(super) fn word_at(address: u64) -> Option<u64> {
     memory::read::<8>(address as usize).map(u64::from_ne_bytes)
 }
 

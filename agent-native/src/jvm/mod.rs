@@ -35,6 +35,7 @@ pub mod blocking;
 pub mod callbacks;
 pub mod capture;
 pub mod classes;
+pub mod code_heaps;
 pub mod collections;
 pub mod contention;
 pub mod delays;

@@ -14,13 +14,19 @@
 
 SHELL := bash
 .DEFAULT_GOAL := dist
-.PHONY: dist demo test lint unit loom sanitize shim java integration matrix truth stacks soak receivers receivers-test browser-test bench bench-merge bench-push fuzz native prepare prepare-demo prepare-test prepare-matrix clean
+.PHONY: dist demo test lint unit loom sanitize shim java integration built injecting shim-test matrix truth stacks soak receivers receivers-test browser-test bench bench-merge bench-push fuzz native prepare prepare-demo prepare-test prepare-matrix clean
 
 JDK17 = $(shell . scripts/lib.sh; find_jdk 17 999 javac)
 JDK21 = $(shell . scripts/lib.sh; find_jdk 21 999 javac)
-MAVEN = mvn -q -B -Dstyle.color=never
+# Two at once would write to the same repository.
+MAVEN = flock Makefile mvn -q -B -Dstyle.color=never
 # Maven's own libraries use what JDK 24 and later warn of.
 JDK21_QUIET = $(shell . scripts/lib.sh; [ "$$(jdk_feature "$(JDK21)")" -lt 24 ] || echo --sun-misc-unsafe-memory-access=allow)
+
+# One after the other also where others run side by side.
+prepare-demo: prepare
+prepare-test: prepare-demo
+prepare-matrix: prepare-test
 
 prepare prepare-demo prepare-test prepare-matrix: prepare%:
 	@scripts/prepare.sh $(or $(patsubst -%,%,$*),build)
@@ -49,6 +55,14 @@ lint: prepare
 unit: prepare
 	cargo test --workspace --exclude vtprof-integration --locked
 
+# What unit and integration run, but for the agent.
+built: prepare
+	cargo test --workspace --exclude vtprof-integration --locked --no-run
+	cargo test -p vtprof-integration --locked --no-run
+
+injecting: prepare
+	@scripts/injecting.sh >/dev/null
+
 loom: prepare
 	RUSTFLAGS="--cfg loom" cargo test -p vtprof-signal --release --locked --target-dir target/loom loom_
 
@@ -72,7 +86,11 @@ receivers-test: receivers
 integration: prepare-test native shim java receivers
 	cargo test -p vtprof-integration --locked --no-fail-fast
 
-test: prepare-test lint unit loom sanitize shim-test dist integration
+# First what builds, or has no clock, two at a time; then, one by one, what takes time.
+test: prepare-test
+	@$(MAKE) --no-print-directory -j2 --output-sync=target \
+	  lint native built loom sanitize shim-test java receivers injecting
+	@$(MAKE) --no-print-directory unit dist integration
 	docker/test.sh
 
 JDKS ?= 17,21,25,26,27

@@ -2,7 +2,7 @@
 # `vtprof merge` and `vtprof diff` beside `go tool pprof -proto` on the same files, in turns: seconds by the clock and of CPUs,
 # and the most memory each had.
 #   WINDOWS=1000 ROUNDS=5 scripts/bench_merge.sh
-# Of 1,000 windows with all labels Go needs some 30 GiB; GO_MAX_GIB is where it is ended.
+# Of 1,000 windows with all labels Go needs some 30 GiB; GO_MAX_GIB is where it is ended, and 0 leaves it out.
 # The windows are those of cli/examples/windows.rs: 6,000 samples over 2,000 stacks of some 40 frames, 500 requests that are
 # new in each. Merged are all labels, and then all but the ids, of which the sum is small. Compared is the first half of the
 # windows with the second; ONLY=diff or ONLY=merge leaves the other out.
@@ -12,7 +12,7 @@ set -euo pipefail
 
 windows="${WINDOWS:-1000}" rounds="${ROUNDS:-5}" go_gib="${GO_MAX_GIB:-48}"
 go="$(command -v go || echo /usr/local/go/bin/go)"
-[ -x "$go" ] || die "no Go here to compare with"
+[ "$go_gib" -eq 0 ] || [ -x "$go" ] || die "no Go here to compare with"
 [ -x /usr/bin/time ] || die "no /usr/bin/time here"
 
 "$ROOT/scripts/native.sh" -p vtprof-cli --bins --examples
@@ -44,13 +44,14 @@ compare() {
   rm -f "$our_list" "$their_list"
   for ((round = 0; round < rounds; round++)); do
     measure "$our_list" "$TARGET/release/vtprof" "${ours[@]}"
-    measure "$their_list" prlimit "--as=$((go_gib << 30))" "$go" tool pprof -proto "-output=$out/theirs.pb.gz" "${theirs[@]}"
+    [ "$go_gib" -eq 0 ] || measure "$their_list" prlimit "--as=$((go_gib << 30))" "$go" tool pprof -proto "-output=$out/theirs.pb.gz" "${theirs[@]}"
   done
   read -r -a a < <(figures "$our_list"; echo)
-  read -r -a b < <(figures "$their_list"; echo)
   echo "== $command, $name, $windows windows, $rounds rounds in turns; load $(cut -d' ' -f1-3 /proc/loadavg)"
   printf '%-20s %10s %10s %10s %12s\n' "" "min s" "median s" "min CPU s" "most MiB"
   printf '%-20s %10s %10s %10s %12s\n' "vtprof $command" "${a[@]}"
+  [ "$go_gib" -gt 0 ] || return 0
+  read -r -a b < <(figures "$their_list"; echo)
   printf '%-20s %10s %10s %10s %12s\n' "go tool pprof" "${b[@]}"
   awk -v a="${a[1]}" -v b="${b[1]}" -v c="${a[3]}" -v d="${b[3]}" \
     'BEGIN { printf "by the median %.1f times as fast, with %.1f %% of the memory\n", b / a, 100 * c / d }'

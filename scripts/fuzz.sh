@@ -25,6 +25,6 @@ for target in "$@"; do
   mkdir -p "$found" "artifacts/$target"
   say "$target: $seconds s"
   "$TARGET/fuzz/$host/release/$target" "$found" "corpus/$target" \
-    -max_total_time="$seconds" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -print_funcs=0 \
+    -max_total_time="$seconds" -max_len=8192 -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -print_funcs=0 \
     -artifact_prefix="artifacts/$target/"
 done

@@ -76,6 +76,9 @@ pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
         scheme: Scheme::Word("Bearer".to_owned()),
         token: Token::File(path),
     });
+    for doubt in target.doubts() {
+        log::warn(&format!("{WHO}: {doubt}"));
+    }
     let policy = Policy::new(&session.service, remote.key.clone());
     let seed = fnv(&std::process::id().to_le_bytes());
     let mut poller = Poller::new(policy, remote.every, seed, say());

@@ -259,6 +259,27 @@ impl Target {
         }
     }
 
+    /// What is likely to be a mistake in it, a line each. Reads the token's file, and quotes nothing of it.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<String> {
+        let Some(credential) = &self.credential else {
+            return Vec::new();
+        };
+        let mut doubts = Vec::new();
+        if !self.address.is_secure() && !self.address.is_local() {
+            doubts.push(format!(
+                "{} gets its token without TLS, where others can read it: write https://",
+                self.address
+            ));
+        }
+        if let Token::File(path) = &credential.token
+            && let Err(why) = Secret::read(path)
+        {
+            doubts.push(format!("the token in {}: {why}", path.display()));
+        }
+        doubts
+    }
+
     /// A number that is the same for the same target of the same service in each run; of those that differ only in their
     /// token, `nth` tells them apart. Whose profiles they are is in it, so none is sent as another tenant's. No token is:
     /// the number can be seen by its folder's name.
@@ -324,6 +345,38 @@ mod tests {
             let whole = Address::parse(address).unwrap().whole();
             assert_eq!(whole.url("/v1development/profiles"), url);
         }
+    }
+
+    #[test]
+    fn a_token_that_others_can_read_on_its_way_and_one_that_cannot_be_read_are_doubted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "hunter2").unwrap();
+        let doubts = |address: &str, token: Token| {
+            let mut target = Target::new(Backend::Pprof, Address::parse(address).unwrap());
+            assert!(target.doubts().is_empty(), "{address}: without a token");
+            target.credential = Some(Credential {
+                scheme: Scheme::Word("Bearer".to_owned()),
+                token,
+            });
+            let doubts = target.doubts();
+            assert!(
+                doubts.iter().all(|doubt| !doubt.contains("hunter2")),
+                "{doubts:?}"
+            );
+            assert!(
+                doubts.iter().all(|doubt| doubt.lines().count() == 1),
+                "{doubts:?}"
+            );
+            doubts.len()
+        };
+        let given = || Token::File(file.path().to_owned());
+        assert_eq!(doubts("https://h/", given()), 0);
+        assert_eq!(doubts("http://127.0.0.1:1/", given()), 0);
+        assert_eq!(doubts("http://h/?key=hunter2", given()), 1);
+        assert_eq!(doubts("https://h/", Token::File("/absent".into())), 1);
+        assert_eq!(doubts("http://h/", Token::File("/absent".into())), 2);
+        let known = Token::Known(Secret::new("hunter2").unwrap());
+        assert_eq!(doubts("http://h/", known), 1);
     }
 
     #[test]

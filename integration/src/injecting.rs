@@ -26,33 +26,16 @@ pub fn agent() -> Result<PathBuf> {
 }
 
 fn build() -> Result<PathBuf> {
-    let target = repository().join("target/inject");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .current_dir(repository())
-        .args([
-            "build",
-            "--release",
-            "--locked",
-            "--package",
-            "vtprof-agent",
-            "--features",
-            "inject",
-        ])
-        .arg("--target-dir")
-        .arg(&target)
-        // Nobody waits for this one's last percent.
-        .env("CARGO_PROFILE_RELEASE_LTO", "off")
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
-        .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
+    let script = repository().join("scripts/injecting.sh");
+    let output = Command::new(&script)
         .output()
-        .context("cargo does not run")?;
+        .with_context(|| format!("cannot run {}", script.display()))?;
     ensure!(
         output.status.success(),
         "the injecting agent does not build: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    Ok(target.join("release/libvtprof.so"))
+    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim_end()))
 }
 
 /// Loads it, with these options of the agent, to break what `what` says (`walks=4,loads=100`, `layout=sp`).

@@ -69,7 +69,9 @@ pub fn of(
             target.headers.push((TENANT.to_owned(), tenant));
         }
         target.ca = push.ca.clone().or(target.ca.take());
-        check(target);
+        for doubt in target.doubts() {
+            log::warn(&format!("push: {doubt}"));
+        }
     }
     let form = |backend| match backend {
         Backend::Pyroscope => Form::Pyroscope(Pyroscope {
@@ -114,23 +116,6 @@ fn credential(scheme: Option<Scheme>, token: Option<Token>) -> Result<Option<Cre
             "push_auth without a token: name a file of one with push_token_file=FILE, or set {TOKEN}"
         )),
         (None, None) => Ok(None),
-    }
-}
-
-/// Says what is likely to be a mistake.
-fn check(target: &Target) {
-    let Some(credential) = &target.credential else {
-        return;
-    };
-    if !target.address.is_secure() && !target.address.is_local() {
-        log::warn(&format!(
-            "push: {target} gets its token without TLS, where others can read it: write https://"
-        ));
-    }
-    if let Token::File(path) = &credential.token
-        && let Err(why) = Secret::read(path)
-    {
-        log::warn(&format!("push: the token in {}: {why}", path.display()));
     }
 }
 

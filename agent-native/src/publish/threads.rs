@@ -6,9 +6,11 @@
 //! while the thread is mounted is rewritten where others look already. Whoever frees a record turns them away first.
 //!
 //! A span may end while a scope of it is open. Whoever ends it withdraws its own record and that of the thread that has
-//! attached it last; what else there may be, the drain does, which looks at the table part by part. It goes by the rule of
+//! attached it last, where that is there yet; an attach that comes too late for it finds the end itself (`SpanInfo.ended`); what else there may be, the drain does, which looks at the table part by part. It goes by the rule of
 //! the samples: records first, reports second. The start of a span that a record names was reported before, so what is not
 //! known to be open by then is withdrawn, whether it has ended or nobody knows.
+
+use std::sync::atomic::{Ordering, fence};
 
 use jni_sys::JNIEnv;
 use vtprof_signal::block::Block;
@@ -62,12 +64,16 @@ pub fn set(
         session.shared.counters.add(Counter::ContextUnpublished, 1);
     }
     variable::point_to(record.filter(|_| runs_here));
+    // The shim asks next whether the span has ended meanwhile; pairs with the fence in `end`.
+    fence(Ordering::SeqCst);
     Ok(())
 }
 
 /// The calling thread ends that span, or the shim knows it no longer; which `attached` was the last to attach, as the shim says. A thread that has another
 /// span by now keeps it.
 pub fn end(session: &Session, span: u64, attached: JavaThreadId) {
+    // The shim has noted the end before: a record that is not seen here was written by a thread that sees the note.
+    fence(Ordering::SeqCst);
     let theirs = session.shared.contexts.record(attached);
     let records = [variable::pointed_to(), theirs].into_iter().flatten();
     let withdrawn = records.filter(|record| {

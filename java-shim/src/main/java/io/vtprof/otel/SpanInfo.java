@@ -10,7 +10,7 @@ import java.lang.ref.WeakReference;
  *
  * <p>Is itself the weak reference to the span, so a span that nobody ends can be collected and its entry found through
  * the queue. Immutable but for
- * one hint.
+ * one hint and its end.
  */
 final class SpanInfo extends WeakReference<ReadableSpan> {
     /** The context object the SDK's span gives away: the same object each time, so identity tells most look-ups right. */
@@ -33,6 +33,12 @@ final class SpanInfo extends WeakReference<ReadableSpan> {
      * tag.
      */
     long taggedThread;
+
+    /**
+     * Written before the agent is told of the end, which turns away those who read the tag of {@link #taggedThread} from
+     * outside; read after a thread was tagged: either that end finds the tag, or the thread finds the end.
+     */
+    volatile boolean ended;
 
     SpanInfo(
             ReadableSpan span,
@@ -64,6 +70,9 @@ final class SpanInfo extends WeakReference<ReadableSpan> {
         } else {
             info.taggedThread = thread;
             Native.set(thread, info.traceHi, info.traceLo, info.spanId, info.localRootSpanId, info.traceFlags);
+            if (info.ended) {
+                Native.set(thread, 0, 0, 0, 0, 0);
+            }
         }
     }
 }

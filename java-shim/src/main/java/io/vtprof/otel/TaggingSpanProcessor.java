@@ -81,6 +81,7 @@ final class TaggingSpanProcessor implements SpanProcessor {
             if (info == null) {
                 return;
             }
+            info.ended = true;
             ended.add(info);
             report(span, info);
             if (StorageHook.mode() == StorageHook.Mode.TOO_LATE) {

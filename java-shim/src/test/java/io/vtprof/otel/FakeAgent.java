@@ -61,6 +61,9 @@ public final class FakeAgent {
     static volatile String shimVersion;
     static volatile RuntimeException linkFails;
     static volatile RuntimeException setFails;
+    /** Runs once, at the next tag, before the agent has it: what another thread does meanwhile. */
+    static volatile Runnable meanwhile;
+
     static volatile boolean keepEvents = true;
     static volatile String figures;
 
@@ -129,6 +132,11 @@ public final class FakeAgent {
             throw new AssertionError("hint " + threadIdHint + " is not this thread");
         }
         SETS.incrementAndGet();
+        Runnable before = meanwhile;
+        if (before != null) {
+            meanwhile = null;
+            before.run();
+        }
         RuntimeException fails = setFails;
         if (fails != null && spanId != 0) {
             throw fails;

@@ -72,6 +72,22 @@ class TaggingStorageTest {
     }
 
     @Test
+    void a_span_that_ends_while_a_scope_of_it_opens_or_comes_back_tags_no_thread() {
+        Span opened = tracer.spanBuilder("ends while it is made current").startSpan();
+        FakeAgent.meanwhile = opened::end;
+        try (Scope scope = opened.makeCurrent()) {
+            assertUntagged();
+        }
+        Span back = tracer.spanBuilder("ends while a child's scope closes").startSpan();
+        try (Scope outer = back.makeCurrent()) {
+            try (Scope inner = tracer.spanBuilder("child").startSpan().makeCurrent()) {
+                FakeAgent.meanwhile = back::end;
+            }
+            assertUntagged();
+        }
+    }
+
+    @Test
     void pool_task_with_wrapped_context_carries_its_own_span_and_the_worker_none_afterwards() throws Exception {
         Span span = tracer.spanBuilder("fan out").startSpan();
         ExecutorService pool = Context.current().with(span).wrap(other);

@@ -3,7 +3,7 @@
 
 use vtprof_signal::layout::Layout;
 
-use super::frozen::{Missing, word_at};
+use super::lookups::{Missing, word_at};
 
 /// The smallest page there is: a heap is reserved and committed in whole ones (`CodeHeap::reserve` and `expand_by`,
 /// heap.cpp).

@@ -24,6 +24,7 @@ use vtprof_signal::layout::{
 };
 
 use super::jni::Jni;
+use super::lookups::{Missing, Structs, word_at};
 use super::memory;
 use super::vmstructs::VmStructs;
 
@@ -39,23 +40,6 @@ const ENTRY_PARENT: u64 = 8;
 const ENTRY_CONTINUATION: u64 = 16;
 /// Tries to read a moving object's class.
 const TRIES: usize = 16;
-
-/// Why frozen frames are not read on this JVM.
-#[derive(Debug, thiserror::Error)]
-pub enum Missing {
-    #[error("they are only read on x86-64")]
-    Architecture,
-    #[error("not with {0}")]
-    Collector(&'static str),
-    #[error("this JVM does not publish {0}")]
-    Unpublished(String),
-    #[error("class {0} was not found")]
-    Class(&'static str),
-    #[error("its interpreter lies in none of what would be its code heaps")]
-    CodeHeaps,
-    #[error("what would be one of its code heaps is none: {low:#x} to {high:#x}")]
-    NoHeap { low: u64, high: u64 },
-}
 
 /// The methods that mark the shape of a virtual thread's stack; none where one is missing.
 pub fn marks(jni: Jni) -> Marks {
@@ -222,58 +206,7 @@ fn field(jni: Jni, class: jclass, name: &str, signature: &str) -> Result<u64, Mi
     Ok(id as u64 >> 2)
 }
 
-/// `None` where nothing can be read.
-pub(super) fn word_at(address: u64) -> Option<u64> {
-    memory::read::<8>(address as usize).map(u64::from_ne_bytes)
-}
-
-/// Lookups that say what was missing.
-struct Structs<'a>(&'a VmStructs);
-
 impl Structs<'_> {
-    fn field(&self, types: &[&str], field: &str) -> Result<u64, Missing> {
-        self.0
-            .offset(types, field)
-            .map(|offset| offset as u64)
-            .ok_or_else(|| Missing::Unpublished(format!("{}::{field}", types.join("/"))))
-    }
-
-    /// The first of `fields` there is.
-    fn any(&self, types: &[&str], fields: &[&str]) -> Result<u64, Missing> {
-        fields
-            .iter()
-            .find_map(|field| self.field(types, field).ok())
-            .ok_or_else(|| {
-                Missing::Unpublished(format!("{}::{}", types.join("/"), fields.join("/")))
-            })
-    }
-
-    fn word(&self, of_type: &str, names: &[&str]) -> Result<u64, Missing> {
-        self.0
-            .static_word(of_type, names)
-            .ok_or_else(|| Missing::Unpublished(format!("{of_type}::{}", names.join("/"))))
-    }
-
-    fn shift(&self, of_type: &str, names: &[&str]) -> Result<u32, Missing> {
-        self.0
-            .static_int(of_type, names)
-            .and_then(|shift| u32::try_from(shift).ok())
-            .filter(|shift| *shift < 32)
-            .ok_or_else(|| Missing::Unpublished(format!("{of_type}::{}", names.join("/"))))
-    }
-
-    fn size(&self, name: &str) -> Result<u64, Missing> {
-        self.0
-            .size_of(name)
-            .ok_or_else(|| Missing::Unpublished(format!("the size of {name}")))
-    }
-
-    fn flag(&self, name: &str) -> Result<bool, Missing> {
-        self.0
-            .flag(name)
-            .ok_or_else(|| Missing::Unpublished(format!("the flag {name}")))
-    }
-
     fn collector(&self) -> Result<Collector, Missing> {
         if self.0.flag("UseShenandoahGC") == Some(true) {
             return Ok(Collector::Forwarding);

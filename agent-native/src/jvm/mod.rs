@@ -8,7 +8,7 @@
 //! | [`support`] | which JVMs are supported |
 //! | [`callbacks`] | JVMTI events |
 //! | [`mounts`] | mount events, and the proof that `sample` may take over |
-//! | [`frozen`], [`entry`], [`selftest`] | where frozen frames of virtual threads are, and the proof that they are read rightly |
+//! | [`lookups`], [`code_heaps`], [`frozen`], [`entry`], [`selftest`] | where frozen frames of virtual threads are, and the proof that they are read rightly |
 //! | [`stubs`] | code that is no method's, by address and name |
 //! | [`healing`] | stale references to them, under ZGC |
 //! | [`capture`] | a sample of the calling thread, taken in an event |
@@ -49,6 +49,7 @@ pub mod jni;
 pub mod jvmti;
 pub mod layout;
 pub mod library;
+pub mod lookups;
 pub mod memory;
 pub mod methods;
 pub mod monitors;

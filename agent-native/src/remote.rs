@@ -14,11 +14,11 @@ use vtprof_deliver::remote::wanted::{Choice, Wanted};
 use vtprof_deliver::target::{Address, Backend, Credential, Scheme, Target, Token, fnv};
 use vtprof_profile::kind::Kind;
 
-use crate::delivery::say;
+use crate::delivery::{host, say};
 use crate::jvm::worker;
 use crate::log;
 use crate::options::Options;
-use crate::session::{Change, DumpError, Session};
+use crate::session::{Change, DumpError, Phase, Session};
 
 /// Its thread's name.
 pub const THREAD: &str = "vtprof-config";
@@ -56,14 +56,17 @@ impl Watch {
         std::mem::take(&mut self.is_news)
     }
 
-    /// Whether it has to be off: the last poll is too old.
-    fn is_late(&self, now: Instant) -> bool {
-        !self.is_off && now.saturating_duration_since(self.last) > self.latest
+    /// When the last poll ended, if that is so long ago that it has to be off.
+    fn late(&self, now: Instant) -> Option<Instant> {
+        let is_late = !self.is_off && now.saturating_duration_since(self.last) > self.latest;
+        is_late.then_some(self.last)
     }
 
-    /// It was told to be off, as the last poll was too old; `is_done` where nothing is to be written any more either.
-    fn off(&mut self, is_done: bool) {
-        (self.is_off, self.is_news) = (is_done, true);
+    /// It was told to be off, as the last poll, that of then, was too old; `is_done` where nothing is to be written any more
+    /// either. One that has ended meanwhile may have switched it on again.
+    fn off(&mut self, last: Instant, is_done: bool) {
+        self.is_off = is_done && last == self.last;
+        self.is_news = true;
     }
 }
 
@@ -80,7 +83,8 @@ pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
         log::warn(&format!("{WHO}: {doubt}"));
     }
     let policy = Policy::new(&session.service, remote.key.clone());
-    let seed = fnv(&std::process::id().to_le_bytes());
+    // In containers each has the same number.
+    let seed = fnv(format!("{} {}", host(), std::process::id()).as_bytes());
     let mut poller = Poller::new(policy, remote.every, seed, say());
     let mut http = Http::new(target);
     log::info(&format!("off until {address} says otherwise (config_url)"));
@@ -109,11 +113,13 @@ pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
 
 /// Switches off where no poll ends any more: the one in progress does not return, or its thread has gone.
 fn keep(session: &Session, watch: &Mutex<Watch>) {
+    let mut is_told = false;
     while !session.is_over() {
         thread::sleep(LOOK);
-        if !watch.lock().is_late(Instant::now()) {
+        let late = watch.lock().late(Instant::now());
+        let Some(last) = late else {
             continue;
-        }
+        };
         let off = Change {
             on: Some(false),
             ..Change::default()
@@ -125,12 +131,15 @@ fn keep(session: &Session, watch: &Mutex<Watch>) {
                         "{WHO}: off, as its last poll does not come back: it is on again when one does and says so"
                     ));
                 }
-                watch.lock().off(true);
+                watch.lock().off(last, true);
+                is_told = false;
             }
             // It is tried again at the next look.
             Err(error) => {
-                log::warn(&format!("{WHO}: its last poll does not come back: {error}"));
-                watch.lock().off(false);
+                if !std::mem::replace(&mut is_told, true) {
+                    log::warn(&format!("{WHO}: its last poll does not come back: {error}"));
+                }
+                watch.lock().off(last, false);
             }
         }
     }
@@ -153,7 +162,9 @@ impl Apply for Switch {
         let applied = session
             .set(&change, WHO)
             .map_err(|error| error.to_string())?;
-        if wanted.labels != before.labels && !applied.has_closed() {
+        // Where nothing was sampled there is nothing of so far.
+        let has_open = applied.before.1 == Phase::Running && !applied.has_closed();
+        if wanted.labels != before.labels && has_open {
             // What was sampled so far has the labels of so far.
             match session.dump() {
                 Err(error @ DumpError::Slow(_)) => return Err(error.to_string()),
@@ -280,20 +291,30 @@ mod tests {
         let all = labels(&own, &[pair("zone", "b")]);
         assert_eq!(all, [pair("tier", "1"), pair("zone", "b")]);
     }
+
     #[test]
     fn it_is_off_once_no_poll_ends_any_more_and_the_next_that_does_is_told_of_it() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
         let mut watch = Watch::new(latest(Duration::from_secs(60)), begun);
         assert!(!watch.ended(at(60)));
-        assert!(!watch.is_late(at(60 + 276)));
-        assert!(watch.is_late(at(60 + 277)));
-        watch.off(false);
-        assert!(watch.is_late(at(60 + 282)), "until it is");
-        watch.off(true);
-        assert!(!watch.is_late(at(10_000)), "once is enough");
+        assert_eq!(watch.late(at(60 + 276)), None);
+        assert_eq!(watch.late(at(60 + 277)), Some(at(60)));
+        watch.off(at(60), false);
+        assert_eq!(watch.late(at(60 + 282)), Some(at(60)), "until it is");
+        watch.off(at(60), true);
+        assert_eq!(watch.late(at(10_000)), None, "once is enough");
         assert!(watch.ended(at(10_000)));
         assert!(!watch.ended(at(10_060)));
-        assert!(watch.is_late(at(20_000)), "and again");
+        assert_eq!(watch.late(at(20_000)), Some(at(10_060)), "and again");
+        // A poll comes back while it is being switched off, and has it on again.
+        assert!(!watch.ended(at(20_001)));
+        watch.off(at(10_060), true);
+        assert_eq!(
+            watch.late(at(30_000)),
+            Some(at(20_001)),
+            "that one hung, too"
+        );
+        assert!(watch.ended(at(30_001)));
     }
 }

@@ -1,4 +1,7 @@
-//! What the service is called when no option says so: as OpenTelemetry calls it, else after the main class.
+//! What the service is called when no option says so: as OpenTelemetry calls it (its own variable goes before an attribute of
+//! the resource, as in the specification of SDKs), else after the main class.
+
+use vtprof_deliver::environment;
 
 use crate::jvm::jni::Jni;
 use crate::jvm::properties;
@@ -9,10 +12,12 @@ const UNKNOWN: &str = "java";
 /// The service's name.
 pub fn name(given: Option<&str>, jni: Jni) -> String {
     let property = |name| properties::get(jni, name).ok().flatten();
+    let is_name = |name: &String| !name.trim().is_empty();
     given
         .map(str::to_owned)
-        .or_else(|| properties::otel(jni, "OTEL_SERVICE_NAME"))
-        .filter(|name| !name.trim().is_empty())
+        .filter(is_name)
+        .or_else(|| properties::otel(jni, "OTEL_SERVICE_NAME").filter(is_name))
+        .or_else(|| environment::service(&properties::otel(jni, "OTEL_RESOURCE_ATTRIBUTES")?))
         .or_else(|| property("sun.java.command").and_then(|command| from_command(&command)))
         .unwrap_or_else(|| UNKNOWN.to_owned())
 }

@@ -209,7 +209,7 @@ impl Session {
         );
         let service = service::name(options.service.as_deref(), jni);
         let delivery = Delivery::new(options, &service, jni).map_err(StartError::Push)?;
-        let publishes = options.publish_context && publish::begin(options, &service, jni);
+        let publishes = options.publish_context && publish::begin(&service, jni);
         let session = Self {
             vm: prepared.vm,
             jvmti: prepared.jvmti,
@@ -378,6 +378,9 @@ impl Session {
         if let Some(blocking) = &self.blocking {
             blocking.begin();
         }
+        if let Some(contention) = &self.contention {
+            contention.note_begin();
+        }
         self.shared.gate.arm();
         if let Some(wall) = &self.wall {
             wall.begin();
@@ -522,6 +525,7 @@ impl Session {
         self.over.store(true, Ordering::SeqCst);
         self.publish_no_more();
         control::end();
+        self.ending.end();
         self.silence();
         self.publish_no_more();
     }

@@ -15,7 +15,7 @@ use crate::clock::Moment;
 use crate::courier::Courier;
 use crate::courier::answer::{Answer, Carrier};
 use crate::form::Form;
-use crate::office::{Destination, Office};
+use crate::office::Destination;
 use crate::origin::Origin;
 use crate::request::Request;
 use crate::say::{Level, Say};
@@ -25,6 +25,9 @@ use crate::window::Window;
 
 /// Windows that are kept until a first request is taken.
 const KEPT: usize = 2;
+
+/// Requests of them that wait to be let go, at the most; those that went for want of room are among them.
+const REPLACED: usize = 1_024;
 
 /// See the module.
 pub(crate) struct Desk {
@@ -44,17 +47,34 @@ fn mark(request: &Request) -> Mark {
     fnv(&request.body)
 }
 
+struct Kept {
+    origin: Arc<Origin>,
+    window: Arc<Window>,
+    requests: Vec<Mark>,
+}
+
 struct State {
     /// It is known that the server knows the form, or there is no older one.
     knows: bool,
     /// The last that went out before anything was taken, and their requests.
-    kept: VecDeque<(Arc<Window>, Vec<Mark>)>,
+    kept: VecDeque<Kept>,
     /// The older form that is used.
     older: Option<Form>,
+    /// It was said, and something was taken in it.
+    is_older_told: bool,
+    is_older_taken: bool,
     /// Requests whose windows went out in the older form too.
     replaced: Vec<Mark>,
     /// Samples had no place in the form; it was said.
     said: bool,
+}
+
+impl State {
+    fn is_replaced(&mut self, request: &Request) -> bool {
+        let mark = mark(request);
+        let place = self.replaced.iter().position(|one| *one == mark);
+        place.map(|place| self.replaced.remove(place)).is_some()
+    }
 }
 
 impl Desk {
@@ -69,6 +89,8 @@ impl Desk {
                 knows,
                 kept: VecDeque::new(),
                 older: None,
+                is_older_told: false,
+                is_older_taken: false,
                 replaced: Vec::new(),
                 said: false,
             }),
@@ -81,7 +103,7 @@ impl Desk {
     }
 
     /// Takes a window, to be sent from `ready` on.
-    pub fn take(&self, origin: &Origin, window: &Arc<Window>, ready: Moment, books: &Books) {
+    pub fn take(&self, origin: &Arc<Origin>, window: &Arc<Window>, ready: Moment, books: &Books) {
         let mut state = self.state.lock();
         let form = state.older.unwrap_or(self.form);
         let requests = self.formed(&mut state, form, origin, window, books);
@@ -89,8 +111,11 @@ impl Desk {
             if state.kept.len() >= KEPT {
                 state.kept.pop_front();
             }
-            let marks = requests.iter().map(mark).collect();
-            state.kept.push_back((Arc::clone(window), marks));
+            state.kept.push_back(Kept {
+                origin: Arc::clone(origin),
+                window: Arc::clone(window),
+                requests: requests.iter().map(mark).collect(),
+            });
         }
         for request in requests {
             self.courier.put(request, ready);
@@ -120,43 +145,55 @@ impl Desk {
         formed.requests
     }
 
+    /// Whether its window goes out in the older form; it is told once, as the request goes then.
+    fn is_replaced(&self, request: &Request) -> bool {
+        self.state.lock().is_replaced(request)
+    }
+
     /// The server has said that.
-    fn hear(&self, request: &Request, answer: Answer, office: &Office) -> Answer {
+    fn hear(&self, request: &Request, answer: Answer, books: &Books) -> Answer {
+        let mut state = self.state.lock();
+        let (is_taken, unknown) = match &answer {
+            Answer::Taken { .. } => (true, false),
+            Answer::Refused { unknown, .. } => (false, *unknown),
+            Answer::Later { .. } | Answer::Replaced => (false, false),
+        };
         if !self.form.has_path(&request.path) {
             // One that an earlier process left in the older form, or one of this that uses it by now.
+            state.is_older_taken |= is_taken;
+            if unknown && !state.is_older_taken {
+                // It knows neither, as where something else answers for it for a while: the next windows begin anew.
+                state.older = None;
+            }
             return answer;
         }
-        let unknown = match answer {
-            Answer::Taken { .. } => {
-                let mut state = self.state.lock();
-                state.knows = true;
-                state.kept.clear();
-                return answer;
-            }
-            Answer::Refused { unknown, .. } => unknown,
-            Answer::Later { .. } | Answer::Replaced => false,
-        };
-        let mut state = self.state.lock();
+        if is_taken {
+            state.knows = true;
+            state.kept.clear();
+            return answer;
+        }
         let Some(older) = self.form.fallback().filter(|_| unknown && !state.knows) else {
             return answer;
         };
         if state.older.is_none() {
             state.older = Some(older);
-            let line = format!(
-                "push: {} does not know Push, and gets profiles by /ingest",
-                self.target
-            );
-            self.say.line(Level::Info, &line);
-            let origin = office.origin();
-            for (window, marks) in std::mem::take(&mut state.kept) {
-                state.replaced.extend(marks);
-                let books = office.books();
-                for request in self.formed(&mut state, older, &origin, &window, books) {
+            if !std::mem::replace(&mut state.is_older_told, true) {
+                let line = format!(
+                    "push: {} does not know Push, and gets profiles by /ingest",
+                    self.target
+                );
+                self.say.line(Level::Info, &line);
+            }
+            for kept in std::mem::take(&mut state.kept) {
+                state.replaced.extend(kept.requests);
+                let beyond = state.replaced.len().saturating_sub(REPLACED);
+                state.replaced.drain(..beyond);
+                for request in self.formed(&mut state, older, &kept.origin, &kept.window, books) {
                     self.courier.put(request, Moment::START);
                 }
             }
         }
-        if state.replaced.contains(&mark(request)) {
+        if state.is_replaced(request) {
             Answer::Replaced
         } else {
             answer
@@ -168,22 +205,26 @@ impl Desk {
 pub(crate) struct Door<'a, C> {
     desk: &'a Desk,
     client: C,
-    office: &'a Office,
+    books: &'a Books,
 }
 
 impl<'a, C: Carrier> Door<'a, C> {
-    pub fn new(desk: &'a Desk, client: C, office: &'a Office) -> Self {
+    pub fn new(desk: &'a Desk, client: C, books: &'a Books) -> Self {
         Self {
             desk,
             client,
-            office,
+            books,
         }
     }
 }
 
 impl<C: Carrier> Carrier for Door<'_, C> {
     fn carry(&mut self, request: &Request, within: Duration) -> Answer {
+        // Not in both forms, should the server know the newer one by now.
+        if self.desk.is_replaced(request) {
+            return Answer::Replaced;
+        }
         let answer = self.client.carry(request, within);
-        self.desk.hear(request, answer, self.office)
+        self.desk.hear(request, answer, self.books)
     }
 }

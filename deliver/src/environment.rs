@@ -14,6 +14,8 @@ use crate::target::{Address, Backend, Target};
 /// Where a collector is if nobody says.
 const DEFAULT: &str = "http://localhost:4318";
 
+const SERVICE_NAME: &str = "service.name";
+
 /// The target of `push=otlp`; `lookup` finds a variable.
 ///
 /// # Errors
@@ -77,11 +79,34 @@ pub fn otlp(lookup: impl Fn(&str) -> Option<String>) -> Result<Target, String> {
     Ok(target)
 }
 
+/// Variables that are given, say how to reach the collector, and are not heeded.
+#[must_use]
+pub fn unheeded(lookup: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let kinds = ["", "PROFILES_"];
+    let names = ["CLIENT_CERTIFICATE", "CLIENT_KEY"];
+    let all = names.iter().flat_map(|name| {
+        kinds
+            .iter()
+            .map(move |kind| format!("OTEL_EXPORTER_OTLP_{kind}{name}"))
+    });
+    all.filter(|name| lookup(name).is_some_and(|value| !value.trim().is_empty()))
+        .collect()
+}
+
+/// The service's name among `OTEL_RESOURCE_ATTRIBUTES`.
+#[must_use]
+pub fn service(text: &str) -> Option<String> {
+    let (_, name) = pairs(text)
+        .into_iter()
+        .find(|(key, _)| key == SERVICE_NAME)?;
+    (!name.trim().is_empty()).then_some(name)
+}
+
 /// `OTEL_RESOURCE_ATTRIBUTES`: what it says but `service.name`.
 #[must_use]
 pub fn resource(text: &str) -> Vec<(String, String)> {
     let mut all = pairs(text);
-    all.retain(|(key, _)| key != "service.name");
+    all.retain(|(key, _)| key != SERVICE_NAME);
     all
 }
 
@@ -178,6 +203,29 @@ mod tests {
             let error = of(&[(name, value)]).unwrap_err();
             assert!(error.starts_with(name), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn keys_of_a_client_that_are_not_used_are_named_and_not_quoted() {
+        let given = |name: &str| match name {
+            "OTEL_EXPORTER_OTLP_PROFILES_CLIENT_KEY" => Some("hunter2".to_owned()),
+            "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE" => Some(" ".to_owned()),
+            _ => None,
+        };
+        assert_eq!(unheeded(given), ["OTEL_EXPORTER_OTLP_PROFILES_CLIENT_KEY"]);
+    }
+
+    #[test]
+    fn a_service_s_name_is_decoded_and_an_empty_one_is_none() {
+        for (text, name) in [
+            ("a=b,service.name=my%20shop", Some("my shop")),
+            ("service.name=", None),
+            ("service.name", None),
+            ("service.namespace=x", None),
+            ("service.name=a,service.name=b", Some("b")),
+        ] {
+            assert_eq!(service(text).as_deref(), name, "{text}");
         }
     }
 

@@ -64,7 +64,12 @@ pub struct Manner {
 }
 
 struct Inbox {
-    windows: VecDeque<Window>,
+    /// Each with whom it comes from, by the labels that there were when it ended.
+    windows: VecDeque<(Arc<Origin>, Arc<Window>)>,
+    /// One is being put into its forms.
+    is_forming: bool,
+    /// It was said that windows are dropped.
+    is_told: bool,
     closing: Option<Moment>,
     /// Its thread has ended.
     is_over: bool,
@@ -115,6 +120,8 @@ impl Office {
             clock: Clock::start(),
             inbox: Mutex::new(Inbox {
                 windows: VecDeque::new(),
+                is_forming: false,
+                is_told: false,
                 closing: None,
                 is_over: false,
             }),
@@ -137,7 +144,7 @@ impl Office {
             let run = move || {
                 let _over = Closer(|| desk.courier.abandon());
                 let client = Client::new(desk.target.clone(), desk.form);
-                let mut door = Door::new(desk, client, self);
+                let mut door = Door::new(desk, client, &self.books);
                 desk.courier.run(&mut door, self.clock);
             };
             spawn(&format!("vtprof-push-{}", n + 1), Box::new(run))?;
@@ -153,17 +160,27 @@ impl Office {
     /// Hands a window in. Never waits for a server or a disk.
     pub fn hand_over(&self, window: Window) {
         self.books.count(Event::WindowHanded, 1);
+        let origin = Arc::new(self.origin.lock().clone());
         let mut inbox = self.inbox.lock();
         if inbox.is_over || inbox.closing.is_some() {
             self.books.count(Event::WindowDropped, 1);
             return;
         }
-        if inbox.windows.len() >= INBOX {
+        let is_behind = inbox.windows.len() >= INBOX;
+        if is_behind {
             inbox.windows.pop_front();
             self.books.count(Event::WindowDropped, 1);
         }
-        inbox.windows.push_back(window);
+        inbox.windows.push_back((origin, Arc::new(window)));
         self.changed.notify_all();
+        let is_news = is_behind && !std::mem::replace(&mut inbox.is_told, true);
+        drop(inbox);
+        if is_news {
+            self.say.line(
+                Level::Warn,
+                "push: windows end sooner than they are put into requests, and the oldest is lost: use a larger every=, or look at the disk of push_spool",
+            );
+        }
     }
 
     /// What is sent from now on has these labels.
@@ -172,32 +189,42 @@ impl Office {
     }
 
     /// The process ends: what is here has until then to arrive, all targets at once. Afterwards no thread of the office
-    /// sends anything.
+    /// sends anything. Windows have half of that to become requests: a disk that hangs is not to keep those that are.
     pub fn finish(&self, within: Duration) {
-        let until = self.clock.now().after(within);
+        let began = self.clock.now();
+        let (half, until) = (began.after(within / 2), began.after(within));
         let mut inbox = self.inbox.lock();
         inbox.closing = Some(until);
         self.changed.notify_all();
         while !inbox.is_over {
-            let left = until.since(self.clock.now());
+            let left = half.since(self.clock.now());
             if left.is_zero() || self.changed.wait_for(&mut inbox, left).timed_out() {
                 break;
             }
         }
         inbox.is_over = true;
-        let lost = inbox.windows.drain(..).count() as u64;
+        let mut lost = inbox.windows.drain(..).count() as u64;
         drop(inbox);
-        self.books.count(Event::WindowDropped, lost);
         for desk in &self.desks {
             desk.courier.close(until);
         }
         for desk in &self.desks {
             desk.courier.finish(until, self.clock);
         }
+        lost += u64::from(self.inbox.lock().is_forming);
+        self.books.count(Event::WindowDropped, lost);
+        if lost > 0 {
+            let line = format!(
+                "push: {lost} windows were not put into requests before the end, and are lost"
+            );
+            self.say.line(Level::Warn, &line);
+        }
     }
 
     fn encoding_is_over(&self) {
-        self.inbox.lock().is_over = true;
+        let mut inbox = self.inbox.lock();
+        (inbox.is_over, inbox.is_forming) = (true, false);
+        drop(inbox);
         self.changed.notify_all();
     }
 
@@ -216,7 +243,7 @@ impl Office {
             marks.push(first);
             let mark = desk.target.mark(&service, nth);
             match Disk::open(&disk.folder, mark, &name) {
-                Ok((files, left)) => desk.use_disk(files, left, self.ready()),
+                Ok((files, left)) => desk.use_disk(files, left, self.ready(self.manner.every)),
                 Err(error) => self.say.line(
                     Level::Warn,
                     &format!(
@@ -229,35 +256,34 @@ impl Office {
     }
 
     fn run(&self) {
-        loop {
-            let mut inbox = self.inbox.lock();
-            let window = loop {
-                if let Some(window) = inbox.windows.pop_front() {
-                    break window;
-                }
-                if inbox.closing.is_some() || inbox.is_over {
-                    return;
-                }
-                self.changed.wait(&mut inbox);
-            };
-            drop(inbox);
-            let (origin, window) = (self.origin(), Arc::new(window));
-            let ready = self.ready();
+        while let Some((origin, window)) = self.next_window() {
+            let ready = self.ready(Duration::from_nanos(window.duration_ns));
             for desk in &self.desks {
                 desk.take(&origin, &window, ready, &self.books);
             }
         }
     }
 
-    /// Whom profiles come from, with the labels of now.
-    pub(crate) fn origin(&self) -> Origin {
-        self.origin.lock().clone()
+    /// The next window, once there is one; none any more where the process ends.
+    fn next_window(&self) -> Option<(Arc<Origin>, Arc<Window>)> {
+        let mut inbox = self.inbox.lock();
+        inbox.is_forming = false;
+        while !inbox.is_over {
+            if let Some(next) = inbox.windows.pop_front() {
+                inbox.is_forming = true;
+                return Some(next);
+            }
+            if inbox.closing.is_some() {
+                return None;
+            }
+            self.changed.wait(&mut inbox);
+        }
+        None
     }
 
-    /// When this process sends what it has now.
-    fn ready(&self) -> Moment {
-        let interval = self.manner.every.min(STAGGER);
-        let millis = u64::try_from(interval.as_millis())
+    /// When this process sends what it has now, where so much time is between two windows.
+    fn ready(&self, interval: Duration) -> Moment {
+        let millis = u64::try_from(interval.min(STAGGER).as_millis())
             .unwrap_or(u64::MAX)
             .max(1);
         let offset = seed(&self.origin.lock()) % millis;

@@ -19,6 +19,12 @@ impl Origin {
     /// Attributes that may be sent: command lines are not, since they carry secrets.
     pub(crate) fn told_attributes(&self) -> impl Iterator<Item = &(String, String)> {
         let attributes = self.resource.iter();
-        attributes.filter(|(key, _)| !key.starts_with("process.command"))
+        attributes.filter(|(key, _)| !is_command(key))
     }
+}
+
+/// Whether an attribute is, or is of, the process' command line.
+#[must_use]
+pub fn is_command(key: &str) -> bool {
+    key.starts_with("process.command")
 }

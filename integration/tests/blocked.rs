@@ -241,6 +241,34 @@ fn a_wait_that_goes_on_is_in_each_window_up_to_its_end_and_in_the_last() {
     }
 }
 
+#[test]
+fn a_thread_that_ends_in_a_scope_that_nobody_closes_waits_no_more_though_its_span_is_open() {
+    const THREADS: u64 = 100;
+    for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: dead threads") {
+        let run = TruthRun::new(&jdk, "dead-waits", Strategy::Auto)
+            .seconds(3)
+            .carriers(2)
+            .rate("100hz")
+            .every("1s")
+            .option("blocked=1ms")
+            .argument(format!("--count={THREADS}"))
+            .run()
+            .expect("a run");
+        let waits = blocked(&run);
+        let of_them = waits.iter().filter(|w| w.name_in(&run.log) == Some("left"));
+        let found: u64 = of_them.clone().map(|wait| wait.nanos).sum();
+        let open = of_them.filter(|wait| wait.is_open()).count();
+        let waited: u64 = run.log.fact("waited").expect("a fact");
+        say(&format!(
+            "{}: {found} ns of the {waited} that {THREADS} threads waited before they ended; {open} samples of open waits",
+            jdk.version
+        ));
+        // Had they gone on, it were 300 s.
+        assert!(found <= 2 * waited, "{found} of {waited} ns");
+        assert!(found > waited / 2, "{found} of {waited} ns");
+    }
+}
+
 /// 100,000 parks for 20 µs each under `blocked={period_ms}ms`; how many there are in that time of the periods, and samples.
 fn short_parks(jdk: &Jdk, period_ms: u64) -> (f64, f64) {
     const PARKS: u64 = 100_000;

@@ -304,6 +304,8 @@ fn a_jvm_in_namespaces_of_its_own_is_found_by_its_number_here() {
         .expect("a folder");
     let agent = work.path().join("libvtprof.so");
     fs::copy(artifacts::agent().expect("the agent"), &agent).expect("a copy");
+    let program = work.path().join("truth.jar");
+    fs::copy(artifacts::truth_program().expect("the program"), &program).expect("a copy");
     let script = "mount -t proc proc /proc && mount -t tmpfs none /tmp && touch own && exec \"$@\"";
     let mut unshare = Command::new("unshare")
         .args([
@@ -322,7 +324,7 @@ fn a_jvm_in_namespaces_of_its_own_is_found_by_its_number_here() {
             agent.display()
         ))
         .arg("-cp")
-        .arg(artifacts::truth_program().expect("the program"))
+        .arg(&program)
         .args(["io.vtprof.truth.Idle", "600", "2"])
         .env(PATIENCE.0, PATIENCE.1)
         .current_dir(work.path())

@@ -111,6 +111,12 @@ impl Budget {
         (self.over, self.under) = (0, 0);
     }
 
+    /// What was to be done last was not, or others have changed the rates since: what comes next tells nothing of its use.
+    pub fn undone(&mut self) {
+        self.halved_at = None;
+        self.has_raised = false;
+    }
+
     /// What is to be done after that reading, with rates halved so often; and the share that the agent took since the last.
     pub fn check(&mut self, now: Reading, halvings: u32) -> (Verdict, f64) {
         let Some(before) = self.before.replace(now) else {
@@ -286,6 +292,32 @@ mod tests {
             0.02 + 0.05 / f64::from(1 << halvings)
         });
         assert_eq!(halvings, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 4, 4]);
+    }
+
+    #[test]
+    fn a_halving_that_was_not_done_is_asked_for_again_and_not_taken_back() {
+        let mut budget = Budget::new(0.01);
+        let mut asked = Vec::new();
+        for n in 1..20_u64 {
+            let reading = Reading {
+                at_ns: n * 10_000_000_000,
+                own_ns: n * 1_000_000_000,
+                process_ns: n * 10_000_000_000,
+            };
+            // Once it was done, before.
+            match budget.check(reading, 1).0 {
+                Verdict::Keep => {}
+                verdict => {
+                    asked.push(verdict);
+                    budget.undone();
+                }
+            }
+        }
+        assert!(asked.len() > 2, "{asked:?}");
+        assert!(
+            asked.iter().all(|verdict| *verdict == Verdict::Lower),
+            "{asked:?}"
+        );
     }
 
     #[test]

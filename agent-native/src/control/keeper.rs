@@ -20,7 +20,7 @@ use crate::jvm::shim;
 use crate::jvm::worker;
 use crate::log;
 use crate::options::Jmx;
-use crate::session::{Change, Session, State};
+use crate::session::{Change, Plan, Session, State};
 use crate::threads::own;
 use crate::threads::timer::process_cpu_ns;
 
@@ -69,6 +69,8 @@ struct Keeper {
     session: &'static Session,
     jni: Jni,
     budget: Option<Budget>,
+    /// As others had asked for at the last check.
+    asked: Option<Plan>,
     next_check: Instant,
     /// When the shim is asked for its MXBean next, and after how long then; `None` once that is done.
     manage: Option<(Instant, Duration)>,
@@ -83,6 +85,7 @@ impl Keeper {
             session,
             jni,
             budget: options.max_overhead.map(Budget::new),
+            asked: None,
             next_check: now + CHECK,
             manage: (options.jmx != Jmx::Off).then_some((now + MANAGE.0, MANAGE.0)),
             is_refused: false,
@@ -189,7 +192,12 @@ impl Keeper {
             own_ns: threads.map(|used| used.cpu_ns).sum::<u64>() + handlers.iter().sum::<u64>(),
             process_ns: process_cpu_ns(),
         };
-        let halvings = session.rates.plan().halvings;
+        let plan = session.rates.plan();
+        let halvings = plan.halvings;
+        let asked = plan.unhalved();
+        if self.asked.replace(asked) != Some(asked) {
+            budget.undone();
+        }
         let (verdict, share) = budget.check(reading, halvings);
         // As it was written: 0.003 × 100 is not 0.3.
         let limit = (session.options.max_overhead.unwrap_or(1.0) * 1e6).round() / 1e4;
@@ -221,7 +229,10 @@ impl Keeper {
         match session.set(&change, &who) {
             Ok(_) => counters.add(counter, 1),
             // Nobody else has asked, so nobody else is told.
-            Err(error) => log::warn(&format!("{who} sets nothing: {error}")),
+            Err(error) => {
+                log::warn(&format!("{who} sets nothing: {error}"));
+                budget.undone();
+            }
         }
         // What the change itself took is of no rate.
         budget.forget();

@@ -28,7 +28,14 @@ pub fn of(
     for to in &push.to {
         targets.push(match to {
             To::Target(target) => (**target).clone(),
-            To::Collector => environment::otlp(&variable)?,
+            To::Collector => {
+                for name in environment::unheeded(&variable) {
+                    log::warn(&format!(
+                        "push=otlp: {name} is not used: vtprof shows servers no certificate of its own"
+                    ));
+                }
+                environment::otlp(&variable)?
+            }
         });
     }
     let given = variable(TOKEN).filter(|token| !token.trim().is_empty());
@@ -56,16 +63,24 @@ pub fn of(
             "{TOKEN} is one token, and push= names several servers: give each its own with push_token_file=FILE,FILE"
         ));
     }
+    let count = targets.len();
+    let has_tokens = token.is_some() || files.iter().any(Option::is_some);
     for (index, target) in targets.iter_mut().enumerate() {
         let file = files.get(index).cloned().flatten().map(Token::File);
         let known = || token.clone().filter(|_| push.token_files.is_empty());
         let token = file.or_else(|| known().map(Token::Known));
         let scheme = auth.get(index).cloned().flatten();
+        // One for all is for those that have a token.
+        let is_copied = push.auth.len() == 1 && count > 1 && has_tokens;
+        let scheme = scheme.filter(|_| token.is_some() || !is_copied);
         target.credential = credential(scheme, token)?;
         if target.credential.is_some() {
             target.headers.retain(|(name, _)| name != "authorization");
         }
         if let Some(tenant) = tenants.get(index).cloned().flatten() {
+            target
+                .headers
+                .retain(|(name, _)| !name.eq_ignore_ascii_case(TENANT));
             target.headers.push((TENANT.to_owned(), tenant));
         }
         target.ca = push.ca.clone().or(target.ca.take());
@@ -177,6 +192,33 @@ mod tests {
             assert_eq!(error.lines().count(), 1);
             assert!(error.contains("push_"), "{error}");
         }
+    }
+
+    #[test]
+    fn one_scheme_is_for_all_that_have_a_token() {
+        let pairs = [
+            ("push", TWO),
+            ("push_token_file", "-,/b"),
+            ("push_auth", "Collector"),
+        ];
+        let all = of_options(&pairs, None).unwrap();
+        assert_eq!(scheme(&all[0]), None);
+        assert_eq!(scheme(&all[1]), Some(Scheme::Word("Collector".into())));
+    }
+
+    #[test]
+    fn a_tenant_by_option_takes_the_place_of_one_among_the_collector_s_headers() {
+        let mut push = Push::default();
+        push.apply("push", "otlp").unwrap();
+        push.apply("push_tenant", "own").unwrap();
+        let headers = |name: &str| {
+            let given = name == "OTEL_EXPORTER_OTLP_HEADERS";
+            given.then(|| "x-scope-orgid=theirs,a=b".to_owned())
+        };
+        let all = of(&push, headers).unwrap();
+        let headers = all[0].target.headers.iter();
+        let headers: Vec<_> = headers.map(|(name, it)| (&**name, it.expose())).collect();
+        assert_eq!(headers, [("a", "b"), (TENANT, "own")]);
     }
 
     #[test]

@@ -29,7 +29,6 @@ use crate::jvm::properties;
 use crate::log;
 use crate::options::Options;
 use crate::session::Session;
-use crate::threads::own;
 use crate::threads::timer::OsThreadId;
 
 /// See the module.
@@ -91,7 +90,7 @@ impl Delivery {
                         "push: a thread of it failed, and what it was to send is lost; files are written as before",
                     );
                 }
-                own::ends();
+                session.registry.end_excluded();
             };
             std::thread::Builder::new()
                 .name(name.to_owned())
@@ -177,7 +176,7 @@ fn variable(name: &str, jni: Jni) -> Option<String> {
     }
 }
 
-fn host() -> String {
+pub fn host() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname")
         .map_or_else(|_| "unknown".to_owned(), |name| name.trim().to_owned())
 }

@@ -97,6 +97,12 @@ impl Ending {
         self.changed.notify_all();
     }
 
+    /// Tells the drain to finish, and does not wait.
+    pub fn end(&self) {
+        self.state.lock().wanted = true;
+        self.changed.notify_all();
+    }
+
     /// Tells the drain to finish and waits for it; `false` when it has not within `patience`.
     pub fn finish(&self, patience: Duration) -> bool {
         let mut state = self.state.lock();
@@ -141,6 +147,13 @@ mod tests {
         };
         assert!(ending.finish(LONG));
         drain.join().unwrap();
+    }
+
+    #[test]
+    fn a_drain_that_is_told_of_the_end_finishes_and_nobody_waits() {
+        let ending = Ending::default();
+        ending.end();
+        assert_eq!(ending.wait(LONG), Next::Finish);
     }
 
     #[test]

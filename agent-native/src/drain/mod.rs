@@ -33,7 +33,6 @@ use crate::publish::threads::Withdrawals;
 use crate::sampling::faults::{Containment, Watch};
 use crate::sampling::signal;
 use crate::session::Session;
-use crate::threads::own;
 use crate::threads::timer::OsThreadId;
 use closing::Closing;
 use ending::Next;
@@ -79,7 +78,7 @@ impl Drain {
                         log::error("the JVM does not attach the agent's thread: the application runs on, unprofiled");
                     }
                 }
-                own::ends();
+                session.registry.end_excluded();
                 session.ending().finished();
             })
             .ok()

@@ -25,7 +25,7 @@ use crate::events::state::State;
 use crate::jvm::redefinitions::Redefinitions;
 use crate::spans::book::{SpanBook, Verdict};
 use crate::spans::ended::{self, EndedSpans};
-use crate::spans::event::{SpanEvent, SpanEvents};
+use crate::spans::event::{CAPACITY, SpanEvent, SpanEvents};
 use crate::spans::names::{RootNames, UNKNOWN};
 use crate::symbolize::symbolizer::{MethodSource, Symbolizer};
 use crate::threads::registry::Registry;
@@ -186,13 +186,24 @@ impl Recorder {
     /// book remembers when a span ended.
     pub fn read_reports(&mut self) {
         // Bounded by the queue's size, so that reports that keep coming do not hold the samples up.
-        for _ in 0..crate::spans::event::CAPACITY {
+        self.read_at_most(CAPACITY);
+        self.forget_where_ends_were_dropped();
+    }
+
+    fn read_at_most(&mut self, reports: usize) {
+        for _ in 0..reports {
             match self.events.pop() {
                 Some(event) => self.report(event),
                 None => break,
             }
         }
+    }
+
+    /// A span whose end was dropped is to be open no more. Its start was reported before, so it may wait in the queue still:
+    /// all that waits is read first.
+    fn forget_where_ends_were_dropped(&mut self) {
         if self.events.take_ends_dropped() {
+            self.read_at_most(CAPACITY);
             self.book.forget_open();
             self.names.lose_open();
         }

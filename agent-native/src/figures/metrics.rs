@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use super::text::prometheus;
 use crate::log;
 use crate::session::Session;
-use crate::threads::own;
 use crate::threads::timer::OsThreadId;
 
 /// Connections at a time; the oldest gives way.
@@ -56,7 +55,7 @@ pub fn spawn(session: &'static Session, address: SocketAddr) {
         log::warn(&format!(
             "metrics={address} is served no more: {reason}; the rest goes on"
         ));
-        own::ends();
+        session.registry.end_excluded();
     };
     let thread = std::thread::Builder::new().name("vtprof-metrics".to_owned());
     if let Err(error) = thread.spawn(run) {

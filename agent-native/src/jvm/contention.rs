@@ -264,9 +264,13 @@ impl Contention {
         self.thinning.least_ns() > 0
     }
 
-    /// Waits count from now on.
-    pub fn begin(&self, session: &Session) {
+    /// Waits count from now on. Before samples are taken.
+    pub fn note_begin(&self) {
         self.begun_ns.store(now_ns(), Ordering::Relaxed);
+    }
+
+    /// Monitors tell of their waits.
+    pub fn begin(&self, session: &Session) {
         // Of a run before, whose ends nobody has listened to.
         if let Some(jni) = session.vm.env() {
             for wait in self.monitors.take_all() {
@@ -402,8 +406,8 @@ fn note(
     lock: jobject,
     since_ns: u64,
 ) {
-    let left_over = match Held::new(jni, lock) {
-        Ok(lock) => match waiters.enter(thread, Wait { since_ns, lock }) {
+    let left_over = match Held::in_callback(jni, lock, ()) {
+        Some(lock) => match waiters.enter(thread, Wait { since_ns, lock }) {
             Entered::Remembered => return,
             Entered::InPlaceOf(before) => {
                 session.shared.counters.add(Counter::LockNoEnd, 1);
@@ -414,7 +418,7 @@ fn note(
                 Some(wait)
             }
         },
-        Err(_) => {
+        None => {
             session.shared.counters.add(Counter::LockOverflow, 1);
             None
         }

@@ -40,10 +40,12 @@ pub struct Mounts {
     tags: AtomicBool,
     /// Whether agreement is being looked for. Relaxed: a hint to the callbacks.
     proving: AtomicBool,
-    /// Relaxed: counts alone matter.
+    /// Pair: Release in `mount`, Acquire in `settle_source`.
     agreements: AtomicU32,
+    /// Relaxed: read after `agreements`, so that of a thread that disagreed and then agreed both are seen.
     disagreed: AtomicBool,
-    /// Whether any mount event ever came: it may be that none does (`-XX:-DoJVMTIVirtualThreadTransitions`).
+    /// Whether any mount event ever came: it may be that none does (`-XX:-DoJVMTIVirtualThreadTransitions`). Relaxed: a
+    /// hint.
     seen: AtomicBool,
 }
 
@@ -123,6 +125,7 @@ impl Mounts {
         if !self.proving.load(Ordering::Relaxed) {
             return;
         }
+        let agreements = self.agreements.load(Ordering::Acquire);
         if self.disagreed.load(Ordering::Relaxed) {
             self.proving.store(false, Ordering::Relaxed);
             log::warn(
@@ -131,7 +134,7 @@ impl Mounts {
             session.set_strategy("mount (sample failed its self-test)");
             return;
         }
-        if self.agreements.load(Ordering::Relaxed) < PROOF {
+        if agreements < PROOF {
             return;
         }
         self.proving.store(false, Ordering::Relaxed);
@@ -211,7 +214,7 @@ fn mount(session: &'static Session, jni: Jni, mounted: jobject) {
                 .owner_id(session.layout.java_thread(jni.address()))
         };
         if read == thread {
-            mounts.agreements.fetch_add(1, Ordering::Relaxed);
+            mounts.agreements.fetch_add(1, Ordering::Release);
         } else {
             mounts.disagreed.store(true, Ordering::Relaxed);
         }
@@ -225,6 +228,13 @@ extern "C" fn on_unmount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobjec
 }
 
 fn unmount(session: &'static Session, jni: Jni, thread: jobject) {
+    if session.is_over() {
+        // There is no block any more to look for.
+        if session.publishes {
+            publish::threads::hide();
+        }
+        return;
+    }
     let block = identity::block(session, jni.env());
     if let Some(block) = block {
         block.unmount();

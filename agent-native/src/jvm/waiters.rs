@@ -15,7 +15,7 @@ use jni_sys::jobject;
 use parking_lot::Mutex;
 use vtprof_signal::tag::JavaThreadId;
 
-use super::jni::{Jni, Result};
+use super::jni::Jni;
 
 /// Number of shards, by the low bits of thread ids, which are consecutive.
 const SHARDS: usize = 64;
@@ -180,16 +180,6 @@ pub struct Held<T = ()>(Arc<(Weak, T)>);
 impl<T> Clone for Held<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
-    }
-}
-
-impl Held {
-    /// Of `object`, a live reference.
-    ///
-    /// # Errors
-    /// The JVM has no more memory.
-    pub fn new(jni: Jni, object: jobject) -> Result<Self> {
-        Ok(Self(Arc::new((Weak(jni.weak_ref(object)?), ()))))
     }
 }
 

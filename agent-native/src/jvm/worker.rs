@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::jni::Jni;
 use crate::session::Session;
-use crate::threads::own;
 use crate::threads::timer::OsThreadId;
 
 /// Starts a thread that runs `body` and is not sampled; `failed` follows where it cannot be attached, or panics. `None` when
@@ -23,7 +22,7 @@ pub fn spawn(
         if attached != Some(true) {
             failed();
         }
-        own::ends();
+        session.registry.end_excluded();
     };
     std::thread::Builder::new()
         .name(name.to_owned())

@@ -16,18 +16,17 @@ pub mod variable;
 
 use crate::jvm::jni::Jni;
 use crate::log;
-use crate::options::Options;
 use process::ProcessError;
 
 /// Publishes what is said of the process; whether contexts of threads are to be published. Before any are.
-pub fn begin(options: &Options, service: &str, jni: Jni) -> bool {
+pub fn begin(service: &str, jni: Jni) -> bool {
     if !variable::is_own() {
         log::warn(
             "publish_context=on publishes nothing: another library of this process has otel_thread_ctx_v1; leave one of the two out",
         );
         return false;
     }
-    let Err(error) = process::publish(&resource::payload(options, service, jni)) else {
+    let Err(error) = process::publish(&resource::payload(service, jni)) else {
         return true;
     };
     let (goes_on, text) = without_process(&error);

@@ -1,26 +1,23 @@
 //! What is said of the process: OpenTelemetry's resource attributes as far as they are given from outside, and how to read
 //! the contexts of its threads.
 
-use vtprof_deliver::environment::pairs;
+use vtprof_deliver::environment::resource;
+use vtprof_deliver::origin::is_command;
 use vtprof_profile::otlp::process_context::ProcessContext;
 use vtprof_profile::otlp::trace::KeyValue;
 
 use crate::jvm::jni::Jni;
 use crate::jvm::properties;
-use crate::options::Options;
 
 /// How threads publish theirs (OTEP 4947). `tls_v1` is announced for later; readers of today know this one.
 const SCHEMA: &str = "tlsdesc_v1_dev";
 const SERVICE_NAME: &str = "service.name";
 
 /// What is said of this process, encoded.
-pub fn payload(options: &Options, service: &str, jni: Jni) -> Vec<u8> {
+pub fn payload(service: &str, jni: Jni) -> Vec<u8> {
     let property = |name| properties::get(jni, name).ok().flatten();
     let given = properties::otel(jni, "OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
-    // As the SDK does: a name of its own goes before one among the attributes.
-    let is_named =
-        options.service.is_some() || properties::otel(jni, "OTEL_SERVICE_NAME").is_some();
-    let mut attributes = attributes(&given, is_named, service);
+    let mut attributes = attributes(&given, service);
     attributes.push(KeyValue::int("process.pid", i64::from(std::process::id())));
     for (key, property_name) in [
         ("process.runtime.name", "java.runtime.name"),
@@ -33,15 +30,15 @@ pub fn payload(options: &Options, service: &str, jni: Jni) -> Vec<u8> {
     ProcessContext::of_threads(attributes, SCHEMA).to_bytes()
 }
 
-/// Attributes as `given`, with the service's name: `service` where it `is_named`, or where there is none among them.
-fn attributes(given: &str, is_named: bool, service: &str) -> Vec<KeyValue> {
+/// Attributes as `given`, with the service's name. Command lines are not among them, since they carry secrets.
+fn attributes(given: &str, service: &str) -> Vec<KeyValue> {
     let mut attributes = Vec::new();
-    for (key, value) in pairs(given) {
-        put(&mut attributes, &key, value);
+    for (key, value) in resource(given) {
+        if !is_command(&key) {
+            put(&mut attributes, &key, value);
+        }
     }
-    if is_named || !attributes.iter().any(|one| one.key == SERVICE_NAME) {
-        put(&mut attributes, SERVICE_NAME, service.to_owned());
-    }
+    put(&mut attributes, SERVICE_NAME, service.to_owned());
     attributes
 }
 
@@ -55,29 +52,27 @@ fn put(attributes: &mut Vec<KeyValue>, key: &str, value: String) {
 mod tests {
     use super::*;
 
-    fn listed(given: &str, is_named: bool) -> Vec<String> {
-        let attributes = attributes(given, is_named, "shop");
+    fn listed(given: &str) -> Vec<String> {
+        let attributes = attributes(given, "shop");
         let text = |one: &KeyValue| format!("{}={}", one.key, one.as_str().unwrap());
         attributes.iter().map(text).collect()
     }
 
     #[test]
-    fn attributes_are_those_of_the_environment_with_one_name_of_the_service() {
-        assert_eq!(listed("", false), ["service.name=shop"]);
+    fn attributes_are_those_of_the_environment_with_one_name_of_the_service_and_no_command() {
+        assert_eq!(listed(""), ["service.name=shop"]);
         assert_eq!(
-            listed("service.name=other, a = 1 ,a=2", false),
-            ["service.name=other", "a=2"]
-        );
-        assert_eq!(
-            listed("service.name=other,a=1", true),
-            ["a=1", "service.name=shop"]
+            listed(
+                "service.name=other, a = 1 ,a=2,process.command_line=--password%3Dx,process.command=y"
+            ),
+            ["a=2", "service.name=shop"]
         );
     }
 
     #[test]
     fn values_are_percent_decoded_and_what_is_no_pair_is_passed_over() {
         assert_eq!(
-            listed("x,=3,team=a%2Cb%20c,odd=100%,bad=%zz,euro=%E2%82%AC", true),
+            listed("x,=3,team=a%2Cb%20c,odd=100%,bad=%zz,euro=%E2%82%AC"),
             [
                 "team=a,b c",
                 "odd=100%",

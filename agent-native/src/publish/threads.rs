@@ -66,6 +66,15 @@ pub fn set(
     variable::point_to(record.filter(|_| runs_here));
     // The shim asks next whether the span has ended meanwhile; pairs with the fence in `end`.
     fence(Ordering::SeqCst);
+    if session.is_over() {
+        // It has ended meanwhile, and may have withdrawn all before this one was written.
+        hide();
+        if let Some(record) = record
+            && let Some(claim) = record.claim()
+        {
+            record.withdraw(&claim);
+        }
+    }
     Ok(())
 }
 

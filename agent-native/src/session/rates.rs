@@ -82,6 +82,14 @@ impl Rates {
 }
 
 impl Plan {
+    /// As asked for, without what the budget makes of it.
+    pub fn unhalved(&self) -> Self {
+        Self {
+            halvings: 0,
+            ..*self
+        }
+    }
+
     /// As the options have it; `cpu` may be another period than theirs (`stress`).
     pub fn of(options: &Options, cpu: Option<Duration>) -> Self {
         let rate = |kind| match kind {

@@ -22,6 +22,7 @@ use super::own;
 use super::perf::Perf;
 use super::ticker::Ticker;
 use super::timer::{OsThreadId, Pace, cpu_time_ns};
+use crate::log;
 
 /// How a Java thread is told to the registry.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +104,9 @@ struct State {
     random: u64,
     refusal_reported: bool,
     fallback_reported: bool,
+    /// What is to be said, by the next scan: where stderr is a pipe that nobody reads, threads that start or end would wait
+    /// behind a line.
+    to_say: Vec<String>,
 }
 
 /// See the module. One for a process.
@@ -150,6 +154,7 @@ impl Registry {
                 random: vtprof_signal::clock::now_ns() | 1,
                 refusal_reported: false,
                 fallback_reported: false,
+                to_say: Vec::new(),
             }),
         }
     }
@@ -160,6 +165,12 @@ impl Registry {
         let mut state = self.state.lock();
         state.excluded.insert(thread);
         Self::retire(&mut state, thread);
+    }
+
+    /// The calling thread, one of those, is about to end: its number may be another's next.
+    pub fn end_excluded(&self) {
+        own::ends();
+        self.state.lock().excluded.remove(&OsThreadId::current());
     }
 
     /// Takes a Java thread in, or makes a thread known as native Java's. `None` at the bound of threads.
@@ -223,7 +234,8 @@ impl Registry {
     /// A Java thread ends; called on it. Its block is the handler's no longer when this returns.
     pub fn remove_java(&self, thread: OsThreadId, java: JavaThreadId) {
         let mut state = self.state.lock();
-        if Self::retire(&mut state, thread) {
+        // Without signals nothing is scanned, which is what lets such go again, and no CPU time is told.
+        if Self::retire(&mut state, thread) && self.signal != 0 {
             let used = cpu_time_ns(thread).unwrap_or(0);
             state.accounted.insert(thread, used);
         }
@@ -271,7 +283,10 @@ impl Registry {
         for id in gone {
             Self::retire(&mut state, id);
         }
-        state.excluded.retain(|id| present.contains(id));
+        // One that has begun since the list was made is there.
+        state
+            .excluded
+            .retain(|id| present.contains(id) || super::tasks::name(*id).is_some());
         state.accounted.retain(|id, _| present.contains(id));
         for id in tasks {
             if state.excluded.contains(&id) {
@@ -295,6 +310,11 @@ impl Registry {
             if let Some(index) = index {
                 set_label(&mut state, index, &name);
             }
+        }
+        let to_say = std::mem::take(&mut state.to_say);
+        drop(state);
+        for line in to_say {
+            log::warn(&line);
         }
     }
 
@@ -345,6 +365,7 @@ impl Registry {
     pub fn stop(&self) {
         let mut state = self.state.lock();
         state.closed = true;
+        state.ended = None;
         let all: Vec<_> = state.entries.keys().copied().collect();
         for id in all {
             Self::retire(&mut state, id);

@@ -27,7 +27,6 @@ use crate::events::chance::Chance;
 use crate::log;
 use crate::options::{Options, WallScope};
 use crate::session::Session;
-use crate::threads::own;
 use crate::threads::registry::Registry;
 use crate::threads::timer::OsThreadId;
 use entered::EnteredStacks;
@@ -118,7 +117,7 @@ impl Wall {
                         "the wall engine failed: nothing is sampled by the wall clock any more",
                     );
                 }
-                own::ends();
+                session.registry.end_excluded();
             })
             .ok()
             .map(drop)

@@ -94,6 +94,8 @@ struct State {
     refusing: bool,
     /// A request was given up; it was said.
     giving_up: bool,
+    /// Of a request that was taken profiles were thrown away; it was said.
+    rejecting: bool,
     /// Requests taken so far.
     taken: u64,
 }
@@ -140,6 +142,7 @@ impl Courier {
             failing: false,
             refusing: false,
             giving_up: false,
+            rejecting: false,
             taken: 0,
         };
         Self {
@@ -300,7 +303,12 @@ impl Courier {
                 self.books.count(Event::ProfileRejected, rejected);
                 let was_failing = std::mem::take(&mut state.failing);
                 let is_new = std::mem::take(&mut state.refusing) || was_failing;
-                let line = is_new.then(|| (Level::Info, "takes profiles again".to_owned()));
+                let line = if rejected > 0 && !std::mem::replace(&mut state.rejecting, true) {
+                    let line = "takes a request and says that it has thrown away profiles of it (push.profiles_rejected): its own log may say why";
+                    Some((Level::Warn, line.to_owned()))
+                } else {
+                    is_new.then(|| (Level::Info, "takes profiles again".to_owned()))
+                };
                 (self.let_go(state, number, None), line)
             }
             Answer::Replaced => (self.let_go(state, number, Some(Lost::Replaced)), None),

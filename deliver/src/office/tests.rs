@@ -387,3 +387,85 @@ fn each_process_has_a_time_of_its_own_in_the_interval() {
         "{tenths:?}"
     );
 }
+
+#[test]
+fn windows_that_do_not_become_requests_in_time_are_lost_counted_and_said_and_keep_no_other_from_its_time()
+ {
+    let server = Server::start();
+    let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+    let say = {
+        let lines = Arc::clone(&lines);
+        Say::new(move |_, line| lines.lock().push(line.to_owned()))
+    };
+    let destination = Destination {
+        target: Target::new(
+            Backend::Pprof,
+            Address::parse(&format!("http://127.0.0.1:{}", server.port)).unwrap(),
+        ),
+        form: Form::Pprof,
+    };
+    // Nobody puts windows into requests, as where a disk hangs.
+    let office: &'static Office = Box::leak(Box::new(Office::new(
+        vec![destination],
+        Origin::default(),
+        manner(),
+        say,
+    )));
+    for n in 1..=4 {
+        office.hand_over(window(n));
+    }
+    let said = |what: &str| lines.lock().iter().filter(|it| it.contains(what)).count();
+    assert_eq!(said("sooner than"), 1, "{:?}", lines.lock());
+    assert_eq!(office.books().counted(Event::WindowDropped), 2);
+    office.finish(Duration::from_millis(200));
+    assert_eq!(office.books().counted(Event::WindowDropped), 4);
+    assert_eq!(said("2 windows were not put"), 1, "{:?}", lines.lock());
+    assert!(office.books().are_even());
+}
+
+#[test]
+fn a_window_has_the_labels_that_there_were_when_it_ended() {
+    let (first, second) = (
+        ("zone".to_owned(), "a".to_owned()),
+        ("zone".to_owned(), "b".to_owned()),
+    );
+    let office = Office::new(Vec::new(), Origin::default(), manner(), Say::new(|_, _| {}));
+    office.set_labels(vec![first.clone()]);
+    office.hand_over(window(1));
+    office.set_labels(vec![second.clone()]);
+    office.hand_over(window(2));
+    let labels = || office.next_window().unwrap().0.labels.clone();
+    assert_eq!([labels(), labels()], [vec![first], vec![second]]);
+}
+
+#[test]
+fn a_server_that_knows_neither_form_for_a_while_gets_the_newer_one_once_it_does() {
+    let server = Server::start();
+    *server.known.lock() = "/nothing";
+    let (office, lines) = office_in(pyroscope(), &[server.port], manner());
+    for n in 1..=2 {
+        office.hand_over(window(n));
+        until("both forms", || server.paths.lock().len() as u64 == 2 * n);
+        until("its end", || office.books().waiting().requests == 0);
+    }
+    *server.known.lock() = "/push.v1";
+    office.hand_over(window(3));
+    until("the third", || server.bodies.lock().len() == 1);
+    office.finish(LONG);
+    assert!(server.paths.lock()[4].starts_with("/push.v1"));
+    let books = office.books();
+    assert_eq!(books.dropped(Lost::Refused).requests, 2);
+    assert_eq!(books.dropped(Lost::Replaced).requests, 2);
+    assert_eq!(books.delivered().requests, 1);
+    assert!(books.are_even());
+    assert_eq!(
+        lines
+            .lock()
+            .iter()
+            .filter(|it| it.contains("/ingest"))
+            .count(),
+        1,
+        "{:?}",
+        lines.lock()
+    );
+}

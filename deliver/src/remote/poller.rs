@@ -102,9 +102,12 @@ impl Poller {
                 self.applied = wanted;
                 self.is_sure = true;
             }
-            Err(why) => self
-                .say
-                .line(Level::Warn, &format!("config_url: not done: {why}")),
+            Err(why) => {
+                // Part of it may be done.
+                self.is_sure = false;
+                let line = format!("config_url: not done: {why}");
+                self.say.line(Level::Warn, &line);
+            }
         }
     }
 

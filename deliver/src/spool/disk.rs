@@ -111,7 +111,7 @@ impl Disk {
     /// Takes over another process's files if it has ended. What does not work is left for the next.
     fn take_up(&mut self, other: &Path, left: &mut Left) {
         // None where it is being removed by another who does the same.
-        let Ok(lock) = opened(&other.join(LOCK)) else {
+        let Ok(lock) = lock_of(other) else {
             return;
         };
         if lock.try_lock().is_err() {
@@ -251,6 +251,15 @@ fn lock(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// The lock of another process's folder. To write, though nothing is written: over NFS a lock that keeps others out can be
+/// had in no other way (flock(2)).
+fn lock_of(folder: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(folder.join(LOCK))
+}
+
 /// A file to read: no link is followed, and no pipe waited for.
 fn opened(path: &Path) -> io::Result<File> {
     OpenOptions::new()
@@ -309,7 +318,7 @@ fn folders(path: &Path, mine: u32) -> Vec<PathBuf> {
 
 /// Removes a process's folder if it has ended and nothing in it is newer than [`OLDEST`]; how many requests were in it.
 fn remove_old(folder: &Path) -> u64 {
-    let Ok(lock) = opened(&folder.join(LOCK)) else {
+    let Ok(lock) = lock_of(folder) else {
         return 0;
     };
     if lock.try_lock().is_err() {

@@ -19,6 +19,9 @@ use crate::books::{Books, Lost, Size};
 use crate::clock::Moment;
 use crate::request::Request;
 
+/// What a file takes is a multiple of that, bytes, on most file systems.
+const BLOCK: u64 = 4_096;
+
 /// Names a request within a spool; a retry has the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Number(pub u64);
@@ -43,7 +46,7 @@ impl Place {
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Memory(request) => (request.body.len() + request.path.len()) as u64,
-            Self::Disk { length, .. } => *length,
+            Self::Disk { length, .. } => length.next_multiple_of(BLOCK),
         }
     }
 

@@ -289,6 +289,27 @@ fn what_is_shown_of_a_span_goes_when_its_start_was_dropped_its_end_may_have_been
 }
 
 #[test]
+fn a_span_whose_start_waits_behind_a_full_round_of_reports_when_its_end_is_dropped_is_open_no_more()
+{
+    let mut bench = bench();
+    // As much as the drain reads at first; then a place was free, and then none.
+    const FIRST: usize = 10;
+    for span in 1..=FIRST as u64 {
+        bench.spans.push(started(span + 100));
+    }
+    bench.spans.push(started(5));
+    for span in FIRST as u64 + 1..queue_of_reports() {
+        bench.spans.push(started(span + 100));
+    }
+    bench.spans.push(ended(5, "GET", now_ns()));
+    assert_eq!(bench.counts([Counter::SpanEndsDropped]), [1]);
+    bench.recorder.read_at_most(FIRST);
+    bench.recorder.forget_where_ends_were_dropped();
+    bench.recorder.drain(&Names);
+    assert_eq!(bench.recorder.book.verdict(5, now_ns()), Verdict::Unknown);
+}
+
+#[test]
 fn what_a_thread_shows_while_the_drain_reads_reports_is_left_to_its_next_look() {
     let mut bench = bench();
     bench.spans.push(started(5));

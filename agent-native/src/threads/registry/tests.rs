@@ -4,13 +4,17 @@ use super::*;
 use crate::threads::patience::comes_true;
 
 fn registry() -> Registry {
+    with_signal(libc::SIGRTMIN())
+}
+
+fn with_signal(signal: i32) -> Registry {
     let blocks = Box::leak(Box::new(Blocks::new()));
     let counters = Box::leak(Box::new(Counters::new()));
     // An hour: no signal comes while a test runs.
     Registry::new(
         blocks,
         counters,
-        libc::SIGRTMIN(),
+        signal,
         Pace::Cpu,
         Some(Duration::from_secs(3600)),
         None,
@@ -163,6 +167,32 @@ fn time_that_was_sampled_is_not_lost_when_a_thread_is_taken_in_again() {
     registry.add_java(me, identity(1), "main").unwrap();
     let between = lost(&registry) - before_first;
     assert!(between < used / 2, "{between} of {used}");
+}
+
+/// Nothing would take them out, as nothing is scanned there.
+#[test]
+fn where_no_signal_is_used_nothing_is_kept_of_threads_that_ended() {
+    for (signal, kept) in [(0, 0), (libc::SIGRTMIN(), 1)] {
+        let registry = with_signal(signal);
+        let me = OsThreadId::current();
+        registry.add_java(me, identity(1), "ends").unwrap();
+        registry.remove_java(me, JavaThreadId(1));
+        assert_eq!(registry.state.lock().accounted.len(), kept, "{signal}");
+    }
+}
+
+#[test]
+fn an_excluded_thread_that_began_after_the_list_was_made_stays_out_and_one_that_ends_is_forgotten()
+{
+    let registry = registry();
+    let me = OsThreadId::current();
+    registry.exclude(me);
+    registry.reconcile(Vec::new());
+    registry.scan().unwrap();
+    assert!(registry.seat_of(me).is_none());
+    registry.end_excluded();
+    registry.scan().unwrap();
+    assert!(registry.seat_of(me).is_some(), "another has its number");
 }
 
 #[test]

@@ -7,7 +7,6 @@ use vtprof_signal::block::Block;
 use vtprof_signal::counters::Counter;
 
 use super::{Cookie, Era, OsThreadId, Registry, State, random_phase};
-use crate::log;
 use crate::threads::perf::PerfError;
 use crate::threads::tasks::started;
 use crate::threads::ticker::Ticker;
@@ -31,7 +30,7 @@ impl Registry {
                 Err(error) => {
                     self.counters.add(Counter::PerfRefused, 1);
                     if !std::mem::replace(&mut state.fallback_reported, true) {
-                        log::warn(&format!(
+                        state.to_say.push(format!(
                             "no perf event for thread {}: {error}; such threads have a CPU timer, as with engine=timer, and are counted as {}",
                             thread.0,
                             Counter::PerfRefused.name()
@@ -68,7 +67,7 @@ impl Registry {
         }
         self.counters.add(Counter::TimersRefused, 1);
         if !std::mem::replace(&mut state.refusal_reported, true) {
-            log::warn(&format!(
+            state.to_say.push(format!(
                 "no CPU timer for thread {}: {refused}; such threads are not sampled and counted as {} (see ulimit -i)",
                 thread.0,
                 Counter::TimersRefused.name()

@@ -111,6 +111,46 @@ fn what_could_not_be_done_is_tried_again() {
     assert_eq!(lines.lock().len(), 2, "{:?}", lines.lock());
 }
 
+/// Does half of what is wanted, and says that it was not done.
+struct Half(Mutex<Vec<bool>>);
+
+impl Apply for Half {
+    fn apply(&self, wanted: &Wanted, _before: &Wanted) -> Result<(), String> {
+        self.0.lock().push(wanted.on);
+        Err("not all of it".to_owned())
+    }
+}
+
+#[test]
+fn what_was_half_done_is_undone_where_the_next_poll_wants_what_there_was_before() {
+    let unreadable = || Poll::Unreadable("answers 500".to_owned());
+    let off = || document(r#"{"enabled": false}"#);
+    let on = || document(r#"{"enabled": true}"#);
+    for (polls, last) in [
+        (vec![on(), off()], false),
+        (vec![on(), document("{")], false),
+        (vec![on(), unreadable(), unreadable(), unreadable()], false),
+        (vec![off(), on()], true),
+    ] {
+        let (mut poller, _) = poller();
+        if last {
+            let applied = Applied::default();
+            let mut script = Script([on()].into(), Vec::new());
+            poller.poll(Instant::now(), &mut script, &applied);
+        }
+        let half = Half(Mutex::default());
+        let mut now = Instant::now() + Duration::from_secs(60);
+        let mut script = Script(polls.into(), Vec::new());
+        while !script.0.is_empty() {
+            poller.poll(now, &mut script, &half);
+            now += Duration::from_secs(60);
+        }
+        let asked = half.0.lock().clone();
+        assert_eq!(asked.first(), Some(&!last), "{asked:?}");
+        assert_eq!(asked.last(), Some(&last), "{asked:?}");
+    }
+}
+
 #[test]
 fn one_change_in_ten_seconds_is_done_and_the_last_that_was_said_is_not_lost_and_off_waits_for_nothing()
  {

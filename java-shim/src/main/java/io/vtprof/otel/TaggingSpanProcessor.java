@@ -75,19 +75,23 @@ final class TaggingSpanProcessor implements SpanProcessor {
         if (!Native.linked) {
             return;
         }
+        SpanInfo info = null;
         try {
             // First of all: from here on no attach tags a thread with this span.
-            SpanInfo info = spans.remove(span.getSpanContext());
+            info = spans.remove(span.getSpanContext());
             if (info == null) {
                 return;
             }
             info.ended = true;
-            ended.add(info);
             report(span, info);
+            ended.add(info);
             if (StorageHook.mode() == StorageHook.Mode.TOO_LATE) {
                 startEndTags.ended(span, info);
             }
         } catch (Throwable failed) {
+            if (info != null) {
+                lost(info);
+            }
             Log.failed(failed);
         }
     }
@@ -140,9 +144,17 @@ final class TaggingSpanProcessor implements SpanProcessor {
                     otlpStatus(data.getStatus().getStatusCode()),
                     info.taggedThread);
         } catch (Throwable failed) {
+            lost(info);
             Log.failed(failed);
-            // Whatever could not be told of it, it has ended.
+        }
+    }
+
+    /** Whatever could not be told of a span, it has ended. One whose end was told stays as it is. */
+    private static void lost(SpanInfo info) {
+        try {
             Native.spanLost(info.spanId);
+        } catch (Throwable failed) {
+            Log.failed(failed);
         }
     }
 

@@ -33,14 +33,16 @@ final class TaggingStorage implements ContextStorage, AutoCloseable {
         if (!Native.linked || scope == NOOP || !spans.inUse()) {
             return scope;
         }
+        Scope returned = scope;
         try {
+            // First of all: a close that tells nobody would leave the tag of what is attached until then.
+            returned = new TaggingScope(this, scope);
             SpanInfo.tagThread(spans.in(toAttach));
-            return new TaggingScope(this, scope);
         } catch (Throwable failed) {
             Log.failed(failed);
             Native.clear();
-            return scope;
         }
+        return returned;
     }
 
     @Override

@@ -35,6 +35,7 @@ public final class Truth {
       Map.entry("stop-start", StopStart::new),
       Map.entry("blocked", () -> new BlockedTime(false)),
       Map.entry("pinned", () -> new BlockedTime(true)),
+      Map.entry("dead-waits", DeadWaits::new),
       Map.entry("open-waits", OpenWaits::new),
       Map.entry("pauses", Pauses::new),
       Map.entry("request-parts", RequestParts::new),

@@ -83,8 +83,12 @@ final class TaggingSpanProcessor implements SpanProcessor {
                 return;
             }
             info.ended = true;
-            report(span, info);
-            ended.add(info);
+            try {
+                // A child may start this very moment.
+                ended.add(info);
+            } finally {
+                report(span, info);
+            }
             if (StorageHook.mode() == StorageHook.Mode.TOO_LATE) {
                 startEndTags.ended(span, info);
             }

@@ -6,6 +6,7 @@ use crate::gate::Mode;
 use crate::handler::tests::{contain_faults, published};
 use crate::layout::{Bottom, DebugInfo, Entry, InThread, Place};
 use crate::load::rehearsal::{self, Plan};
+use crate::walk::CallFrame;
 
 mod callee;
 mod entry;

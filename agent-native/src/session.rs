@@ -446,6 +446,13 @@ impl Session {
         self.times_switches() || self.publishes
     }
 
+    /// Whether the end of each virtual thread is told from the start. It is told as an unmount, too, so one that ends in a
+    /// scope that nobody closes would count as waiting for ever.
+    pub fn listens_to_virtual_thread_ends(&self) -> bool {
+        let switches = self.has_virtual_threads && self.blocking.is_some();
+        switches || self.bound_virtual_threads
+    }
+
     /// Names of the kinds that are on.
     fn kinds(&self) -> Vec<&'static str> {
         let is_on = |kind: &Kind| self.period_of(*kind) > 0;

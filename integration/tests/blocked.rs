@@ -254,7 +254,7 @@ fn a_thread_that_ends_in_a_scope_that_nobody_closes_waits_no_more_though_its_spa
             .argument(format!("--count={THREADS}"))
             .run()
             .expect("a run");
-        let waits = blocked(&run);
+        let waits = waits::read(&run.dir.path().join("out")).expect("blocked time");
         let of_them = waits.iter().filter(|w| w.name_in(&run.log) == Some("left"));
         let found: u64 = of_them.clone().map(|wait| wait.nanos).sum();
         let open = of_them.filter(|wait| wait.is_open()).count();

@@ -129,7 +129,8 @@ fn run(session: &'static Session, jni: Jni, recorder: &mut Recorder, containment
     let mut closing = Closing::first(session);
     let mut next_scan = Instant::now();
     let mut scan_failed = false;
-    let mut leftovers = session.has_virtual_threads.then(Leftovers::new);
+    let mut leftovers = (session.has_virtual_threads && !session.listens_to_virtual_thread_ends())
+        .then(Leftovers::new);
     let mut faults = (containment == Containment::On).then(Watch::new);
     let mut handler = session.signal.map(signal::Watch::new);
     let mut paused = false;

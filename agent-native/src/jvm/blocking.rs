@@ -24,7 +24,6 @@ use vtprof_signal::tag::{JavaThreadId, Tag};
 use super::capture::{self, Event};
 use super::delays::Delays;
 use super::jni::Jni;
-use super::leaving::Leaving;
 use crate::aggregate::weight::Weight;
 use crate::events::chance::{self, Chance};
 use crate::session::Session;
@@ -44,7 +43,6 @@ pub struct Blocking {
     /// When sampling began last, ns: what was waited before is of no window. Relaxed: a time alone, written before
     /// samples are taken.
     begun_ns: AtomicU64,
-    leaving: Leaving,
 }
 
 impl Blocking {
@@ -54,7 +52,6 @@ impl Blocking {
             period_ns: AtomicU64::new(period_ns),
             delays: switches.then(Delays::new),
             begun_ns: AtomicU64::new(0),
-            leaving: Leaving::default(),
         }
     }
 
@@ -72,15 +69,8 @@ impl Blocking {
 
     /// The calling virtual thread, `leaving` with the id `thread`, is about to leave its carrier.
     pub fn unmount(&self, session: &Session, jni: Jni, leaving: jobject, thread: JavaThreadId) {
-        let Some(left_ns) = session.shared.contexts.leave(thread, now_ns) else {
-            return;
-        };
-        if self.leaving.is_for_good(jni, leaving) {
-            // In a scope that nobody closed: it would wait for ever.
-            session.shared.contexts.remove(thread);
-            return;
-        }
-        if let Some(delays) = &self.delays
+        if let Some(left_ns) = session.shared.contexts.leave(thread, now_ns)
+            && let Some(delays) = &self.delays
             && session.shared.gate.mode() == Mode::Armed
             && self.period_ns.load(Ordering::Relaxed) > 0
         {

@@ -102,6 +102,8 @@ pub fn enable_live(session: &Session) -> Result<()> {
     }
     if session.bound_virtual_threads {
         session.jvmti.notify(Event::VirtualThreadStart, true)?;
+    }
+    if session.listens_to_virtual_thread_ends() {
         session.jvmti.notify(Event::VirtualThreadEnd, true)?;
     }
     Ok(())

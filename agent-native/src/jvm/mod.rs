@@ -13,7 +13,6 @@
 //! | [`healing`] | stale references to them, under ZGC |
 //! | [`capture`] | a sample of the calling thread, taken in an event |
 //! | [`blocking`] | how long virtual threads were off their carriers |
-//! | [`leaving`] | whether one leaves its carrier for good |
 //! | [`delays`] | how much of that they waited for a carrier |
 //! | [`monitors`], [`entering`] | waits for monitors, and the stacks of those who waited |
 //! | [`collections`] | collections that stop the world |
@@ -49,7 +48,6 @@ pub mod identity;
 pub mod jni;
 pub mod jvmti;
 pub mod layout;
-pub mod leaving;
 pub mod library;
 pub mod lookups;
 pub mod memory;

@@ -25,25 +25,7 @@ final class Published implements Scenario {
       SplittableRandom random = world.random();
       world.start(Threads.platform("outside"), () -> serve(world, ledger, random));
     }
-    SplittableRandom random = world.random();
-    world.start(Threads.platform("raced"), () -> race(world, ledger, random));
     world.join();
-  }
-
-  /** Spans that another thread ends while this one makes them current: in the scope of what has ended it is in none. */
-  private static void race(World world, Ledger ledger, SplittableRandom random) throws Exception {
-    RacedEnd raced = new RacedEnd(world);
-    while (world.running()) {
-      Span span = world.tracer().spanBuilder("raced").startSpan();
-      raced.begin(world, span);
-      try (Scope scope = span.makeCurrent()) {
-        if (raced.await(world)) {
-          burn(world, ledger, random, null);
-        }
-      }
-      span.end();
-      world.waits().block(random);
-    }
   }
 
   private static void serve(World world, Ledger ledger, SplittableRandom random) throws Exception {

@@ -15,7 +15,7 @@ use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{ModelError, Profile};
 use vtprof_profile::otlp::Gathered;
 use vtprof_profile::otlp::trace::TracesData;
-use vtprof_profile::spans::{self, LOCAL_ROOT_ATTRIBUTE, SpanList};
+use vtprof_profile::spans::{self, LOCAL_ROOT_ATTRIBUTE, SpanFiles, SpanList};
 
 use crate::args::FilesArgs;
 use crate::text::note;
@@ -26,11 +26,11 @@ pub use sources::{is_read_from_folder, list};
 const SPANS_IN_NAME: &str = "-spans-";
 
 /// One file's content.
-pub enum Loaded {
+pub enum Loaded<S = SpanList> {
     /// A profile.
     Profile(Box<Profile>),
     /// Spans that ended, and how many more ended than the file has.
-    Spans { list: SpanList, left_out: u64 },
+    Spans { list: S, left_out: u64 },
 }
 
 /// What is handed on of a file, its spans in the form asked for.
@@ -55,29 +55,46 @@ enum Outcome<S> {
 }
 
 /// Reads all inputs in order and hands each to `take`. Profiles of a moment come last, of each process the latest: the
-/// others are of the same objects.
+/// others are of the same objects. Behind them come spans whose local root may be in another file, all together.
 ///
 /// # Errors
 /// The first file that cannot be read or that `take` refuses, with its name.
 pub fn read_all(args: &FilesArgs, mut take: impl FnMut(Loaded) -> Result<()>) -> Result<()> {
+    let mut rootless: Option<(SpanFiles, u64)> = None;
     read_items(args, &Hint::default(), (trim, turn), |item| match item {
         Item::Profile(profile) => take(Loaded::Profile(profile)),
-        Item::Spans(spans) => take(spans),
-    })
+        Item::Spans((files, left_out)) if files.name_all_roots() => take(Loaded::Spans {
+            list: files.finish(),
+            left_out,
+        }),
+        Item::Spans((files, more)) => {
+            let (all, left_out) = rootless.get_or_insert_default();
+            all.join(files);
+            *left_out = left_out.saturating_add(more);
+            Ok(())
+        }
+    })?;
+    match rootless {
+        Some((files, left_out)) => take(Loaded::Spans {
+            list: files.finish(),
+            left_out,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Reads one file, of at most `limit` bytes when decompressed; how many it had.
 ///
 /// # Errors
 /// It cannot be opened or read.
-pub fn read_one(path: &Path, limit: u64) -> Result<(Vec<Loaded>, u64)> {
+pub fn read_one(path: &Path, limit: u64) -> Result<(Vec<Loaded<SpanFiles>>, u64)> {
     let file = File::open(path).context("cannot open")?;
     let bytes = gzip::read_bytes(file, limit)?;
     let name = path.display().to_string();
     let items = items(&bytes, &name, &Hint::default(), &(trim, turn))?;
     let loaded = items.into_iter().map(|item| match item {
         Item::Profile(profile) => Loaded::Profile(profile),
-        Item::Spans(spans) => spans,
+        Item::Spans((list, left_out)) => Loaded::Spans { list, left_out },
     });
     Ok((loaded.collect(), bytes.len() as u64))
 }
@@ -94,11 +111,11 @@ fn trim(traces: &mut TracesData) {
     }
 }
 
-fn turn(traces: TracesData) -> Loaded {
-    Loaded::Spans {
-        list: spans::traces_to_spans(&traces),
-        left_out: spans::left_out(&traces),
-    }
+/// The spans of a file, and how many more ended.
+fn turn(traces: TracesData) -> (SpanFiles, u64) {
+    let mut files = SpanFiles::default();
+    files.add(&traces);
+    (files, spans::left_out(&traces))
 }
 
 /// As [`read_all`], with spans as they are in the file. `hint` is what is known of all files.

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::spans::{SpanList, SpanStatus};
 
+use crate::lineage::Lineage;
+use crate::tags::Tags;
+
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -20,6 +23,8 @@ pub struct Request {
 pub struct Requests {
     list: Vec<Request>,
     index: HashMap<SpanId, u32>,
+    /// For samples that name a child span alone.
+    lineage: Lineage,
 }
 
 /// Which of them count.
@@ -43,6 +48,8 @@ impl Requests {
     /// The local roots among `spans`; one that two files have counts once.
     pub fn of(spans: SpanList) -> Self {
         let mut requests = Requests::default();
+        requests.lineage.add(&spans.spans);
+        requests.lineage.settle();
         for span in spans.spans.into_iter().filter(|span| span.is_local_root()) {
             let next = requests.list.len() as u32;
             if *requests.index.entry(span.span).or_insert(next) == next {
@@ -62,6 +69,12 @@ impl Requests {
     pub fn find(&self, root: SpanId) -> Option<(u32, &Request)> {
         let index = *self.index.get(&root)?;
         Some((index, &self.list[index as usize]))
+    }
+
+    /// The local root of a sample.
+    pub fn root_of(&self, tags: &Tags<'_>) -> Option<SpanId> {
+        let known = self.lineage.root_of(tags);
+        known.or_else(|| tags.root?.parse().ok())
     }
 
     /// All, in order of their numbers.

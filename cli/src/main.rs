@@ -70,6 +70,7 @@ fn main() -> ExitCode {
     let done = done.and_then(|()| Ok(out.flush()?));
     let status = match judged {
         Some(check::Verdict::Wrong) => ExitCode::FAILURE,
+        Some(check::Verdict::Unchecked) => ExitCode::from(2),
         _ => ExitCode::SUCCESS,
     };
     match done {

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use vtprof_profile::formats::{self, Document, Format, Hint};
+use vtprof_profile::formats::{self, Document, Format, FormatError, Hint};
 use vtprof_profile::gzip::{self, ReadError};
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{ModelError, Profile};
@@ -18,6 +18,7 @@ use vtprof_profile::otlp::trace::TracesData;
 use vtprof_profile::spans::{self, LOCAL_ROOT_ATTRIBUTE, SpanFiles, SpanList};
 
 use crate::args::FilesArgs;
+use crate::figures::plural;
 use crate::text::note;
 use sources::Source;
 pub use sources::{is_read_from_folder, list};
@@ -52,6 +53,8 @@ enum Outcome<S> {
     Items(Vec<Item<S>>),
     /// It was in a folder and is not any more.
     Gone,
+    /// It was in a folder, and is JSON of something else.
+    Other,
 }
 
 /// Reads all inputs in order and hands each to `take`. Profiles of a moment come last, of each process the latest: the
@@ -150,6 +153,7 @@ fn read_items<S: Send>(
     mut take: impl FnMut(Item<S>) -> Result<()>,
 ) -> Result<()> {
     let mut moments: BTreeMap<String, Moment> = BTreeMap::new();
+    let mut others = Vec::new();
     let sources = sources::sources(&args.files)?;
     ahead::in_order(
         &sources,
@@ -162,6 +166,10 @@ fn read_items<S: Send>(
                     note(&format!(
                         "{name}: removed since the folder was listed, left out"
                     ));
+                    return Ok(());
+                }
+                Outcome::Other => {
+                    others.push(name);
                     return Ok(());
                 }
             };
@@ -183,6 +191,12 @@ fn read_items<S: Send>(
             Ok(())
         },
     )?;
+    if let Some(first) = others.first() {
+        let files = plural(others.len() as i128, "file");
+        note(&format!(
+            "{files} of JSON that is neither OTLP nor speedscope not read, e.g. {first}"
+        ));
+    }
     for moment in moments.into_values() {
         take(Item::Profile(moment.profile)).context(moment.name)?;
     }
@@ -227,7 +241,20 @@ fn read_source<S>(
             Err(error) => return Err(anyhow!("cannot open: {error}")),
         },
     };
-    items(&bytes, &source.name(), hint, spans).map(Outcome::Items)
+    let name = source.name();
+    match items(&bytes, &name, hint, spans) {
+        Err(error) if matches!(source, Source::Found(_)) && is_other(&error, &bytes, &name) => {
+            Ok(Outcome::Other)
+        }
+        items => items.map(Outcome::Items),
+    }
+}
+
+/// Whether nobody has said that what cannot be read is a profile: any JSON may lie in a folder.
+fn is_other(error: &anyhow::Error, bytes: &[u8], name: &str) -> bool {
+    let is_object = bytes.trim_ascii_start().starts_with(b"{");
+    let error = error.downcast_ref();
+    sources::is_json(name) && (!is_object || matches!(error, Some(FormatError::OtherJson { .. })))
 }
 
 /// What is in the bytes of a file.

@@ -102,6 +102,11 @@ impl SpanRecord {
         self.span == self.local_root
     }
 
+    /// Whether its times say when it began and that it ended then or later. Some exporters have 0 where they do not know.
+    pub fn has_times(&self) -> bool {
+        self.start_unix_nanos > 0 && self.end_unix_nanos >= self.start_unix_nanos
+    }
+
     /// Length in ns; 0 when the clock went backwards.
     pub fn duration_nanos(&self) -> u64 {
         self.end_unix_nanos.saturating_sub(self.start_unix_nanos)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use vtprof_profile::ids::SpanId;
-use vtprof_profile::spans::{SpanList, SpanStatus};
+use vtprof_profile::spans::{SpanList, SpanRecord, SpanStatus};
 
 use crate::lineage::Lineage;
 use crate::tags::Tags;
@@ -50,7 +50,8 @@ impl Requests {
         let mut requests = Requests::default();
         requests.lineage.add(&spans.spans);
         requests.lineage.settle();
-        for span in spans.spans.into_iter().filter(|span| span.is_local_root()) {
+        let is_request = |span: &SpanRecord| span.is_local_root() && span.has_times();
+        for span in spans.spans.into_iter().filter(is_request) {
             let next = requests.list.len() as u32;
             if *requests.index.entry(span.span).or_insert(next) == next {
                 let duration_nanos = span.duration_nanos();

@@ -244,8 +244,8 @@ mod tests {
             local_root: SpanId(id),
             name: (*name).to_owned(),
             kind: SpanKind::Server,
-            start_unix_nanos: 0,
-            end_unix_nanos: *nanos,
+            start_unix_nanos: 1,
+            end_unix_nanos: 1 + *nanos,
             status: SpanStatus::Unset,
         });
         Requests::of(SpanList {

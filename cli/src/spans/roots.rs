@@ -7,7 +7,7 @@ use std::sync::Arc;
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{KeyIndices, Profile};
-use vtprof_profile::spans::{SpanKind, SpanList, SpanStatus};
+use vtprof_profile::spans::{SpanKind, SpanList, SpanRecord, SpanStatus};
 
 use crate::figures::Sum;
 use crate::lineage::Lineage;
@@ -150,6 +150,8 @@ pub struct Roots {
     pub spans_left_out: u64,
     /// Spans that have no valid id.
     pub spans_without_id: u64,
+    /// Spans whose times do not say how long they were.
+    pub spans_without_times: u64,
 }
 
 impl Roots {
@@ -276,8 +278,10 @@ impl Roots {
         self.spans_read += list.spans.len() as u64;
         self.spans_left_out = self.spans_left_out.saturating_add(left_out);
         self.spans_without_id += list.without_id;
+        self.spans_without_times += list.without_times();
         self.lineage.add(&list.spans);
-        for span in list.spans.into_iter().filter(|span| span.is_local_root()) {
+        let is_request = |span: &SpanRecord| span.is_local_root() && span.has_times();
+        for span in list.spans.into_iter().filter(is_request) {
             let root = self.root(&span.span.to_string());
             root.trace = Some(span.trace.to_string());
             root.ended = Some(Ended {

@@ -108,8 +108,13 @@ impl Documents {
             notes.push(format!("{spans} ended and are in no span file"));
         }
         let mut builder = Builder::new();
-        let spans = [spans.finish()];
-        builder.add_with(Side::Shown, &parts, spans, &Default::default(), root)?;
+        let spans = spans.finish();
+        let without_times = spans.without_times();
+        if without_times > 0 {
+            let spans = plural(i128::from(without_times), "span");
+            notes.push(format!("{spans} without a start and an end left out"));
+        }
+        builder.add_with(Side::Shown, &parts, [spans], &Default::default(), root)?;
         builder.finish(&About {
             title: &self.title,
             version: env!("CARGO_PKG_VERSION"),

@@ -18,6 +18,15 @@ pub struct SpanList {
     pub without_id: u64,
 }
 
+impl SpanList {
+    /// Spans that are no requests, as their times do not say how long they were.
+    #[must_use]
+    pub fn without_times(&self) -> u64 {
+        let without = self.spans.iter().filter(|span| !span.has_times());
+        without.count() as u64
+    }
+}
+
 /// See the module. Files of others do not name local roots: there it is the topmost ancestor that the same resource has in
 /// any of the files.
 #[derive(Debug, Clone, Default)]

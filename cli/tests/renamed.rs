@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 
-use support::{CpuProfile, Folder, int, json, local_root, run, stderr, tags};
+use support::{CpuProfile, Folder, int, json, local_root, run, stderr, stdout, tags};
 use vtprof_profile::spans::spans_to_traces;
 
 const A: &str = "00000000000000aa";
@@ -74,6 +74,26 @@ fn the_name_of_a_span_that_ended_is_final() {
             expected,
             "{name}"
         );
+    }
+}
+
+#[test]
+fn flame_and_diff_take_the_windows_before_too_where_files_are_in_the_order_of_time() {
+    let folder = Folder::new();
+    for (number, name) in (0..).zip(NAMES) {
+        CpuProfile::window(number)
+            .burn(10, &["f"], &tags(A, name))
+            .burn(1, &["g"], &tags(B, "GET /b"))
+            .write(&folder.file(&format!("{number}.pb.gz")));
+    }
+    let focus = format!("name={LAST}");
+    let flame = ["flame", path(folder.path()), "--format", "collapsed"];
+    let lines = stdout(&run(flame.iter().chain(&["--focus", &focus])));
+    assert_eq!(lines, "f 300000000\n");
+    let diff = ["diff", path(folder.path()), path(folder.path())];
+    let answer = json(diff.iter().chain(&["--per", "second", "--name", LAST]));
+    for side in answer["sides"].as_array().expect("sides") {
+        assert_eq!(int(&side["samples"]), 30, "{answer}");
     }
 }
 

@@ -53,20 +53,34 @@ impl Members {
     /// By the labels alone, ended or not, failed or not: samples with one local root hang together. With a name those of
     /// that name; spans that ended are known by their final one.
     pub fn of_labels(profile: &Profile, requests: &Requests, name: Option<&str>) -> Vec<Member> {
+        // One form for ids of any writer.
+        let form = |tags: &Tags<'_>| {
+            let id = requests.root_of(tags).map(|id| id.to_string());
+            id.or_else(|| tags.root.map(str::to_owned))
+        };
+        // A sum has windows in the order of their files, so the last name of a root comes last.
+        let mut names: HashMap<String, String> = HashMap::new();
+        if name.is_some() {
+            each(profile, |tags| {
+                if let (Some(root), Some(name)) = (form(tags), tags.name) {
+                    names.insert(root, name.to_owned());
+                }
+                Member::Alone
+            });
+        }
         let mut numbers: HashMap<String, u32> = HashMap::new();
         each(profile, |tags| {
-            let id = requests.root_of(tags);
-            let ended = id.and_then(|id| requests.find(id));
+            let ended = requests.root_of(tags).and_then(|id| requests.find(id));
+            let root = form(tags);
+            let last = root.as_ref().and_then(|root| names.get(root));
             let found = ended.map(|(_, request)| request.name.as_str());
-            let found = found.or(tags.name);
+            let found = found.or(last.map(String::as_str)).or(tags.name);
             if name.is_some() && name != found {
                 return Member::Out(Left::Other);
             }
-            let Some(root) = tags.root else {
+            let Some(root) = root else {
                 return Member::Alone;
             };
-            // One form for ids of any writer.
-            let root = id.map_or_else(|| root.to_owned(), |id| id.to_string());
             let next = numbers.len() as u32;
             Member::Of(*numbers.entry(root).or_insert(next))
         })

@@ -84,7 +84,7 @@ impl Root {
     fn note_name(&mut self, name: Option<&str>, time: i64) {
         if let Some(name) = name
             && self.ended.is_none()
-            && (self.name.is_none() || time > self.named_at)
+            && (self.name.is_none() || time >= self.named_at)
         {
             self.name = Some(name.to_owned());
             self.named_at = time;

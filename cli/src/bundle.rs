@@ -9,6 +9,7 @@ use crate::args::FilesArgs;
 use crate::by_kind::ByKind;
 pub use crate::by_kind::OfKind;
 use crate::input::{self, Loaded};
+use crate::text::note_without_times;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -40,6 +41,7 @@ impl Bundle {
             }
             Ok(())
         })?;
+        note_without_times(bundle.spans.without_times());
         bundle.profiles = sums.finish();
         Ok(bundle)
     }

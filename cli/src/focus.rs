@@ -62,6 +62,7 @@ mod tests {
             trace: Some("0000000000000000000000000000000a"),
             span: Some("000000000000000B"),
             root: Some("000000000000000c"),
+            stands_in: false,
             name: Some("GET /a=b"),
         };
         let matches = |text: &str| text.parse::<Focus>().expect(text).matches(&tags);

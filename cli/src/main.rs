@@ -20,12 +20,14 @@ mod focus;
 mod gz;
 mod input;
 mod json;
+mod lineage;
 mod listing;
 mod manual;
 mod measure;
 mod merge;
 mod output;
 mod package;
+mod pending;
 mod requests;
 mod run;
 mod selection;
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
     let done = done.and_then(|()| Ok(out.flush()?));
     let status = match judged {
         Some(check::Verdict::Wrong) => ExitCode::FAILURE,
+        Some(check::Verdict::Unchecked) => ExitCode::from(2),
         _ => ExitCode::SUCCESS,
     };
     match done {

@@ -18,7 +18,7 @@ pub struct Measure {
 }
 
 /// Chooses a sample type by the first profile and finds it again in the others.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Chooser {
     wanted: Option<String>,
     measure: Option<Measure>,

@@ -20,8 +20,19 @@ pub struct Tags<'a> {
     /// The local root span, 16 hex digits. Files for Pyroscope have one span id, which is the
     /// local root's; it stands in where this label is absent.
     pub root: Option<&'a str>,
+    /// Whether it does. It is another's id then where spans have the current span below another.
+    pub stands_in: bool,
     /// Final name of the local root span.
     pub name: Option<&'a str>,
+}
+
+/// Which samples are of one local root and of one name, within a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RootAndName {
+    root: Option<StringIndex>,
+    /// Trace and current span, where there is no root.
+    stand_in: Option<(Option<StringIndex>, StringIndex)>,
+    name: Option<StringIndex>,
 }
 
 impl TagKeys {
@@ -34,21 +45,22 @@ impl TagKeys {
         }
     }
 
-    /// The texts that [`read`](Self::read) finds as the local root's id and as its name: what is the same here is so there.
-    pub fn root_and_name(
-        &self,
-        profile: &Profile,
-        sample: &Sample<'_>,
-    ) -> (Option<StringIndex>, Option<StringIndex>) {
+    /// The texts by which [`read`](Self::read) tells the local root and its name: what is the same here is so there.
+    pub fn root_and_name(&self, profile: &Profile, sample: &Sample<'_>) -> RootAndName {
         let text = |keys: &KeyIndices| {
             sample
                 .text(keys)
                 .filter(|text| !profile.strings.get(*text).is_empty())
         };
-        (
-            text(&self.root).or_else(|| text(&self.span)),
-            text(&self.name),
-        )
+        let root = text(&self.root);
+        RootAndName {
+            root,
+            stand_in: match root {
+                Some(_) => None,
+                None => text(&self.span).map(|span| (text(&self.trace), span)),
+            },
+            name: text(&self.name),
+        }
     }
 
     pub fn read<'a>(&self, profile: &'a Profile, sample: &Sample<'_>) -> Tags<'a> {
@@ -58,21 +70,23 @@ impl TagKeys {
                 .map(|text| profile.strings.get(text))
                 .filter(|text| !text.is_empty())
         };
-        let span = text(&self.span);
+        let (span, root) = (text(&self.span), text(&self.root));
         Tags {
             trace: text(&self.trace),
             span,
-            root: text(&self.root).or(span),
+            root: root.or(span),
+            stands_in: root.is_none() && span.is_some(),
             name: text(&self.name),
         }
     }
 
-    /// Makes the local root span the current one, where the labels name both.
-    pub fn roll_up(&self, labels: &mut [Label]) {
+    /// Makes the local root span the current one: that which the labels name, else `known`.
+    pub fn roll_up(&self, labels: &mut [Label], known: Option<StringIndex>) {
         let text = |label: &&Label| matches!(label.value, LabelValue::Text(_));
         let mut roots = labels.iter().filter(text);
         let root = roots.find(|label| self.root.contains(&label.key));
-        if let Some(root) = root.map(|label| label.value) {
+        let root = root.map(|label| label.value);
+        if let Some(root) = root.or(known.map(LabelValue::Text)) {
             for label in labels {
                 if self.span.contains(&label.key) {
                     label.value = root;

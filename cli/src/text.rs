@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::figures::thousands;
+use crate::figures::{plural, thousands};
 
 // For the stack of a sample that has no frame, which files of others may have.
 pub use vtprof_profile::formats::collapsed::NO_STACK;
@@ -54,6 +54,16 @@ pub fn quoted(path: &Path) -> String {
 /// One line on standard error. That it is closed is no reason to fail.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "vtprof: {}", printable(text));
+}
+
+/// Says how many spans do not count for want of times.
+pub fn note_without_times(spans: u64) {
+    if spans > 0 {
+        let spans = plural(spans.into(), "span");
+        note(&format!(
+            "{spans} that end before they start, or say 0 for one of both, left out"
+        ));
+    }
 }
 
 #[cfg(test)]

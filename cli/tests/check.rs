@@ -244,12 +244,21 @@ fn spans_of_several_threads_are_not_judged_by_their_durations() {
     let (answer, status) = check(&one(300, 1000, &["http-1", "pool-1-thread-1"]), &[]);
     assert_eq!(
         (status, &answer["spans"][0]["verdict"]),
-        (Some(0), &"several_threads".into())
+        (Some(2), &"several_threads".into())
     );
+    assert_eq!(answer["verdict"], "unchecked");
     // Two of one pool have one name: so they are named on the command line.
     let pool = one(300, 1000, &["pool-1-thread-1", "pool-1-thread-2"]);
     assert_eq!(check(&pool, &[]).1, Some(1));
-    assert_eq!(check(&pool, &["--fan-out", "GET /a"]).1, Some(0));
+    assert_eq!(check(&pool, &["--fan-out", "GET /a"]).1, Some(2));
+    let path = pool.path().as_os_str();
+    let fan_out = ["--fan-out", "GET /b"].map(str::as_ref);
+    let output = support::run(["check".as_ref(), path, fan_out[0], fan_out[1]]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        stderr(&output),
+        "vtprof: --fan-out: no local root span that ended is called 'GET /b'\n"
+    );
 
     // Child spans that overlap.
     let child = |id: &str, from: u64| {
@@ -270,7 +279,7 @@ fn spans_of_several_threads_are_not_judged_by_their_durations() {
             child("00000000000000a2", 20),
         ],
     );
-    assert_eq!(check(&folder, &[]).1, Some(0));
+    assert_eq!(check(&folder, &[]).1, Some(2));
 }
 
 #[test]

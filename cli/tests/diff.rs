@@ -434,6 +434,28 @@ fn what_cannot_be_subtracted_is_said() {
 }
 
 #[test]
+fn a_name_that_neither_side_has_is_refused_and_one_that_a_side_has_is_not() {
+    let side = |name: &str| {
+        let mut made = Made::new(&[Kind::Cpu]);
+        for _ in 0..20 {
+            let who = made.request(name, 100.0);
+            made.burn(Some(&who), 50.0, &["com.acme.Json.write"]);
+        }
+        made.write()
+    };
+    let (good, bad) = (side(NAME), side("GET /new"));
+    let args = |name| ["diff", path(&good), path(&bad), "--name", name];
+    for per in [&[][..], &["--per", "share"], &["--per", "second"]] {
+        let output = run(args("GET /nope").iter().chain(per));
+        assert_eq!(
+            failure(&output),
+            "vtprof: error: no request and no sample of either side is called 'GET /nope'; `vtprof spans` lists names"
+        );
+        assert!(run(args("GET /new").iter().chain(per)).status.success());
+    }
+}
+
+#[test]
 fn csv_has_a_line_a_function_and_its_header_names_the_sides() {
     let folder = twice();
     let args = ["diff", path(&folder), "--slow", "p91", "--csv"];

@@ -7,7 +7,8 @@ use std::io::Read;
 use std::process::Stdio;
 
 use support::{
-    CpuProfile, Folder, command, failure, int, json, run, run_with_input, stderr, stdout,
+    CpuProfile, Folder, command, failure, int, json, local_root, run, run_with_input, stderr,
+    stdout,
 };
 use vtprof_profile::Message;
 use vtprof_profile::gzip;
@@ -147,9 +148,95 @@ fn a_folder_without_profiles_says_what_was_looked_for() {
     let error = failure(&run(["top".as_ref(), folder.path().as_os_str()]));
     assert!(
         error.ends_with(
-            "no profiles in this folder (looked for *.pb.gz, *.pb, *.pprof, *.pprof.gz)"
+            "no profiles in this folder (looked for *.pb, *.pprof, *.otlp, *.binpb, *.json, *.jsonl, *.collapsed, *.folded, *.collapsed.txt, *.folded.txt, and each with .gz)"
         ),
         "{error}"
+    );
+}
+
+#[test]
+fn a_folder_is_read_whatever_the_formats_in_it_and_what_is_not_read_is_said_once() {
+    let folder = Folder::new();
+    let one = Folder::new();
+    support::write(&profile(), &one.file("a.pb.gz"));
+    let mut files = 0;
+    for name in [
+        "a.pb",
+        "b.pprof.gz",
+        "c.otlp",
+        "d.otlp.json",
+        "e.otlp.jsonl.gz",
+        "f.otlp.pb.gz",
+        "g.otlp.binpb",
+    ] {
+        let (from, to) = (one.file("a.pb.gz"), folder.file(name));
+        let output = run([
+            "convert".as_ref(),
+            from.as_os_str(),
+            "-o".as_ref(),
+            to.as_os_str(),
+        ]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        files += 1;
+        let answer = json(["top".as_ref(), folder.path().as_os_str()]);
+        assert_eq!(int(&answer["profiles"]), files, "{name}");
+        assert_eq!(int(&answer["whole"]["samples"]), files, "{name}");
+    }
+    let root = local_root("00000000000000aa", "GET /a", 20);
+    let traces = spans_to_traces("shop", [root]);
+    let text = serde_json::to_string(&traces).expect("JSON");
+    fs::write(folder.file("traces.json"), text).expect("a file");
+    let answer = json(["spans".as_ref(), folder.path().as_os_str()]);
+    assert_eq!(int(&answer["spans_read"]), 1);
+
+    for (name, text) in [
+        ("package.json", "{\"name\": \"shop\"}"),
+        ("list.json", "[1, 2]"),
+        (
+            "log.jsonl",
+            "{\"level\": \"info\"}\n{\"level\": \"warn\"}\n",
+        ),
+        ("notes.md", "#"),
+        ("app.log", "x"),
+        ("cpu.speedscope.json", "{}"),
+        ("page.html", "<"),
+        ("cpu.svg", "<"),
+        (".hidden", "x"),
+    ] {
+        fs::write(folder.file(name), text).expect("a file");
+    }
+    let output = run(["top".as_ref(), folder.path().as_os_str()]);
+    assert!(output.status.success(), "{output:?}");
+    let path = folder.path().display();
+    assert_eq!(
+        stderr(&output),
+        format!(
+            "vtprof: {path}: 3 other files not read, e.g. app.log\nvtprof: 3 files of JSON that is neither OTLP nor speedscope not read, e.g. {path}/list.json\n"
+        )
+    );
+    // What was cut short is no file of something else.
+    fs::write(folder.file("cut.json"), "{\"resourceSpans\": [").expect("a file");
+    let output = run(["spans".as_ref(), folder.path().as_os_str()]);
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("cut.json: not the JSON of OTLP"), "{error}");
+}
+
+#[test]
+fn stacks_as_lines_are_read_from_a_folder() {
+    let folder = Folder::new();
+    for name in ["a.collapsed", "b.folded", "c.folded.txt"] {
+        fs::write(folder.file(name), "main;f 3\nmain;g 1\n").expect("a file");
+    }
+    let answer = json(["top".as_ref(), folder.path().as_os_str()]);
+    assert_eq!(int(&answer["whole"]["value"]), 12);
+    let out = folder.file("sum.collapsed");
+    let args = ["flame".as_ref(), folder.path().as_os_str(), "-o".as_ref()];
+    let output = run(args.into_iter().chain([out.as_os_str()]));
+    // It would be read the next time.
+    assert!(
+        stderr(&output).contains("this folder is read"),
+        "{output:?}"
     );
 }
 

@@ -155,7 +155,8 @@ fn samples(path: &Path) -> BTreeMap<String, i64> {
 fn a_merged_file_answers_as_its_parts_do() {
     let folder = Folder::new();
     windows(&folder);
-    let out = folder.file("out.profile");
+    let beside = Folder::new();
+    let out = beside.file("out.profile");
     merge(folder.path(), &out, &[]);
     let parts = folder.path().to_str().expect("a path");
     let merged = out.to_str().expect("a path");
@@ -179,7 +180,8 @@ fn go_tool_pprof_reads_a_merged_file_and_sees_the_same_sums() {
     };
     let folder = Folder::new();
     windows(&folder);
-    let out = folder.file("out.profile");
+    let beside = Folder::new();
+    let out = beside.file("out.profile");
     merge(folder.path(), &out, &[]);
     let top = |files: &[std::path::PathBuf]| {
         let output = Command::new(&go)
@@ -308,7 +310,8 @@ fn into_one_file_goes_one_kind_and_the_others_are_said() {
 fn labels_dropped_are_gone_and_what_differed_by_them_alone_is_one() {
     let folder = Folder::new();
     windows(&folder);
-    let out = folder.file("out.profile");
+    let beside = Folder::new();
+    let out = beside.file("out.profile");
     merge(
         folder.path(),
         &out,
@@ -379,7 +382,8 @@ fn a_focus_is_on_the_tags_of_the_files_and_on_spans_as_on_samples() {
         names.sort_unstable();
         assert_eq!(names, expected_spans, "{focus:?}");
     }
-    let out = folder.file("out.profile");
+    let beside = Folder::new();
+    let out = beside.file("out.profile");
     let path = |path: &Path| path.to_str().expect("a path").to_owned();
     let output = run([
         "merge",
@@ -402,7 +406,8 @@ fn a_focus_is_on_the_tags_of_the_files_and_on_spans_as_on_samples() {
 fn rolled_up_the_samples_of_child_spans_are_those_of_their_local_root() {
     let folder = Folder::new();
     windows(&folder);
-    let out = folder.file("out.profile");
+    let beside = Folder::new();
+    let out = beside.file("out.profile");
     merge(
         folder.path(),
         &out,
@@ -555,17 +560,18 @@ fn a_file_written_has_the_rights_of_the_one_it_replaces_or_those_of_any_new_file
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     windows(&folder);
-    let fresh = folder.file("fresh");
+    let beside = Folder::new();
+    let fresh = beside.file("fresh");
     fs::write(&fresh, b"").expect("a temporary file");
     let mode = |path: &Path| {
         let metadata = fs::metadata(path).expect("there");
         metadata.permissions().mode() & 0o777
     };
-    let out = folder.file("out.profile");
+    let out = beside.file("out.profile");
     merge(folder.path(), &out, &[]);
     assert_eq!(mode(&out), mode(&fresh));
     fs::set_permissions(&out, fs::Permissions::from_mode(0o640)).expect("its owner");
-    let link = folder.file("link.profile");
+    let link = beside.file("link.profile");
     std::os::unix::fs::symlink(&out, &link).expect("a link");
     merge(folder.path(), &link, &["--drop-labels", "thread"]);
     assert_eq!(mode(&out), 0o640);

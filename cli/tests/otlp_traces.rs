@@ -144,6 +144,45 @@ fn enumerations_by_name_and_numbers_as_numbers_are_read_too() {
     assert_eq!(seen(&folder, &file), both()[..1]);
 }
 
+#[test]
+fn spans_that_do_not_say_how_long_they_were_are_no_requests_and_said_once() {
+    let folder = Folder::new();
+    let at = |id: &str, start: i64, end: i64| {
+        let mut span = span(id, "", "GET /b", 0);
+        span["startTimeUnixNano"] = json!(start.to_string());
+        span["endTimeUnixNano"] = json!(end.to_string());
+        span
+    };
+    let start = support::START;
+    let spans = [
+        span(A, "", "GET /a", 20),
+        at(B, start, 0),
+        at("00000000000000dd", 0, start),
+        at("00000000000000ee", start + 1, start),
+        at("00000000000000ff", start, start),
+    ];
+    let file = folder.file("t.json");
+    fs::write(&file, document(&spans).to_string()).expect("a temporary file");
+    let none = ("GET /b".to_owned(), 0, 0);
+    assert_eq!(seen(&folder, &file), [both()[0].clone(), none]);
+    let profile = folder.file("p.pb.gz");
+    let note = "vtprof: 3 spans that end before they start, or say 0 for one of both, left out\n";
+    for command in ["spans", "check"] {
+        let args = [command.as_ref(), profile.as_os_str(), file.as_os_str()];
+        let said = stderr(&run(args));
+        assert_eq!(said, note, "{command}");
+    }
+    let args = ["flame".as_ref(), profile.as_os_str(), file.as_os_str()];
+    let end = [
+        "--focus".as_ref(),
+        "name=GET /b".as_ref(),
+        "--format".as_ref(),
+        "collapsed".as_ref(),
+    ];
+    let said = stderr(&run(args.into_iter().chain(end)));
+    assert!(said.starts_with(note), "{said}");
+}
+
 fn prefixed(messages: &[Vec<u8>]) -> Vec<u8> {
     let with_length = |message: &Vec<u8>| {
         let length = u32::try_from(message.len()).expect("short").to_be_bytes();

@@ -326,6 +326,34 @@ fn only_local_roots_count_as_requests() {
 }
 
 #[test]
+fn samples_of_a_child_are_its_requests_whichever_file_has_its_parent() {
+    let folder = Folder::new();
+    let child = vtprof_profile::spans::SpanRecord {
+        parent: ID.parse().ok(),
+        ..local_root("00000000000000bb", "query", 5)
+    };
+    let spans = [child, local_root(ID, "GET /a", 700)];
+    for (name, span) in ["1.pb", "2.pb"].into_iter().zip(spans) {
+        let mut traces = spans_to_traces("shop", [span]);
+        let scope = &mut traces.resource_spans[0].scope_spans[0];
+        scope.spans[0].attributes.clear();
+        support::write_spans(&traces, &folder.file(name));
+    }
+    let current = [
+        ("trace_id", support::TRACE),
+        ("span_id", "00000000000000bb"),
+    ];
+    let cpu = CpuProfile::window(0).burn(9, &["f"], &current);
+    cpu.write(&folder.file("p.pb.gz"));
+    let server = Server::of(folder.path(), &[]);
+    let document = server.document("");
+    assert_eq!(document["groups"]["id"], serde_json::json!([ID]));
+    let rows = &document["profiles"][0]["sides"][0];
+    assert_eq!(rows["group"], serde_json::json!([0]));
+    assert_eq!(rows["values"][0], serde_json::json!([9]));
+}
+
+#[test]
 fn a_port_in_use_and_a_folder_that_is_none_are_one_line_each() {
     let folder = Folder::new();
     let server = Server::of(folder.path(), &[]);

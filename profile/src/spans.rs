@@ -3,12 +3,14 @@
 //! OTLP and not a format of our own, so that any trace tool reads the file. What OTLP has no field
 //! for, the local root span, is the attribute `vtprof.local_root_span_id`.
 
-use std::collections::HashMap;
+mod files;
 
 use crate::ids::{SpanId, TraceId};
 use crate::otlp::trace::{
     InstrumentationScope, KeyValue, Resource, ResourceSpans, ScopeSpans, Span, Status, TracesData,
 };
+
+pub use files::{SpanFiles, SpanList, traces_to_spans};
 
 /// Span attribute: the local root span's id, 16 hex digits.
 pub const LOCAL_ROOT_ATTRIBUTE: &str = "vtprof.local_root_span_id";
@@ -100,6 +102,11 @@ impl SpanRecord {
         self.span == self.local_root
     }
 
+    /// Whether its times say when it began and that it ended then or later. Some exporters have 0 where they do not know.
+    pub fn has_times(&self) -> bool {
+        self.start_unix_nanos > 0 && self.end_unix_nanos >= self.start_unix_nanos
+    }
+
     /// Length in ns; 0 when the clock went backwards.
     pub fn duration_nanos(&self) -> u64 {
         self.end_unix_nanos.saturating_sub(self.start_unix_nanos)
@@ -174,100 +181,6 @@ fn to_otlp(record: SpanRecord) -> Span {
             code: record.status as i32,
         }),
         ..Default::default()
-    }
-}
-
-/// What [`traces_to_spans`] found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SpanList {
-    /// Spans with valid ids, in file order.
-    pub spans: Vec<SpanRecord>,
-    /// Spans left aside because their trace or span id is missing or of the wrong length.
-    pub without_id: u64,
-}
-
-/// The spans of a file. Files of others have no local root attribute: there the local root is the
-/// topmost ancestor that the same resource has in the file.
-pub fn traces_to_spans(traces: &TracesData) -> SpanList {
-    let mut list = SpanList::default();
-    for resource_spans in &traces.resource_spans {
-        let first = list.spans.len();
-        let mut derive = Vec::new();
-        for span in resource_spans
-            .scope_spans
-            .iter()
-            .flat_map(|scope| &scope.spans)
-        {
-            let (Some(trace), Some(id)) = (
-                TraceId::from_wire(&span.trace_id),
-                SpanId::from_wire(&span.span_id),
-            ) else {
-                list.without_id += 1;
-                continue;
-            };
-            let named_root = span
-                .attributes
-                .iter()
-                .find(|attribute| attribute.key == LOCAL_ROOT_ATTRIBUTE)
-                .and_then(|attribute| attribute.as_str()?.parse().ok());
-            if named_root.is_none() {
-                derive.push(list.spans.len());
-            }
-            list.spans.push(SpanRecord {
-                trace,
-                span: id,
-                parent: SpanId::from_wire(&span.parent_span_id),
-                local_root: named_root.unwrap_or(id),
-                name: span.name.clone(),
-                kind: SpanKind::from_otlp(span.kind),
-                start_unix_nanos: span.start_time_unix_nano,
-                end_unix_nanos: span.end_time_unix_nano,
-                status: SpanStatus::from_otlp(span.status.as_ref().map_or(0, |status| status.code)),
-            });
-        }
-        derive_local_roots(
-            &mut list.spans[first..],
-            derive.iter().map(|index| index - first),
-        );
-    }
-    list
-}
-
-/// Sets the local root of `missing` to their topmost ancestor among `spans`.
-fn derive_local_roots(spans: &mut [SpanRecord], missing: impl ExactSizeIterator<Item = usize>) {
-    if missing.len() == 0 {
-        return;
-    }
-    let index: HashMap<(TraceId, SpanId), usize> = spans
-        .iter()
-        .enumerate()
-        .map(|(i, span)| ((span.trace, span.span), i))
-        .collect();
-    // Roots found so far, so that a long chain is walked once and not once from each of its spans.
-    let mut roots: Vec<Option<SpanId>> = vec![None; spans.len()];
-    let mut chain = Vec::new();
-    for start in missing {
-        chain.clear();
-        let mut at = start;
-        let root = loop {
-            if let Some(root) = roots[at] {
-                break root;
-            }
-            // Marked while on the way up: a file may claim that a span is its own ancestor.
-            roots[at] = Some(spans[at].span);
-            chain.push(at);
-            let parent = spans[at]
-                .parent
-                .and_then(|parent| index.get(&(spans[at].trace, parent)));
-            match parent {
-                Some(&parent) => at = parent,
-                None => break spans[at].span,
-            }
-        };
-        for &i in &chain {
-            roots[i] = Some(root);
-        }
-        spans[start].local_root = root;
     }
 }
 

@@ -4,6 +4,7 @@
 use vtprof_profile::ids::SpanId;
 
 use super::account::Account;
+use super::apart::apart;
 use super::by_thread;
 use super::chance::Chance;
 use super::charge::Charge;
@@ -30,6 +31,8 @@ pub enum Verdict {
     Consistent,
     /// Nothing against them, but nor might there be if they were those of the thread.
     CannotTell,
+    /// Several threads may work for each span, so that its duration bounds nothing.
+    Unchecked,
 }
 
 /// See the module.
@@ -42,6 +45,8 @@ pub struct Judgement<'a> {
     pub log_odds: f64,
     /// Samples of spans that were not open, and in how many windows.
     pub outside: (f64, usize),
+    /// By how much spans are later than profiles, ns, where that alone speaks against the tags.
+    pub spans_later: Option<f64>,
     /// Spans whose durations bound what they have.
     pub judged: usize,
     /// Spans that several threads may work for.
@@ -75,6 +80,7 @@ pub fn judge<'a>(
         rows: Vec::new(),
         log_odds: 0.0,
         outside: (0.0, 0),
+        spans_later: None,
         judged: 0,
         several_threads: 0,
         unknown: 0,
@@ -125,8 +131,14 @@ pub fn judge<'a>(
         .count();
     let (samples, windows) = judgement.outside;
     let is_outside = samples >= OUTSIDE.0 && windows >= OUTSIDE.1;
-    judgement.verdict = if judgement.log_odds >= ALARM_AT.ln() || is_outside {
+    let is_too_much = judgement.log_odds >= ALARM_AT.ln();
+    if samples >= OUTSIDE.0 && !is_too_much {
+        judgement.spans_later = sides.first().and_then(|side| apart(ledger, side));
+    }
+    judgement.verdict = if is_too_much || is_outside {
         Verdict::Wrong
+    } else if judgement.judged == 0 {
+        Verdict::Unchecked
     } else if judgement.log_odds_by_thread >= ALARM_AT.ln() {
         Verdict::Consistent
     } else {

@@ -39,7 +39,7 @@ impl Lives {
         let mut families: HashMap<SpanId, Vec<&SpanRecord>> = HashMap::new();
         // One that was exported twice would overlap itself.
         let mut seen = HashSet::new();
-        let once = |span: &&SpanRecord| seen.insert((span.trace, span.span));
+        let once = |span: &&SpanRecord| span.has_times() && seen.insert((span.trace, span.span));
         for span in list.spans.iter().filter(once) {
             families.entry(span.local_root).or_default().push(span);
         }

@@ -1,6 +1,7 @@
 //! `vtprof check`: whether the tags of a profile can be right, by what spans can have had.
 
 mod account;
+mod apart;
 mod by_thread;
 mod chance;
 mod charge;
@@ -21,8 +22,9 @@ use anyhow::{Result, bail};
 use vtprof_profile::spans::SpanList;
 
 use crate::args::CheckArgs;
-use crate::figures::plural;
+use crate::figures::{nanos, plural};
 use crate::input::{self, Loaded};
+use crate::text::{note, note_without_times};
 
 pub use judge::Verdict;
 use ledger::Ledger;
@@ -48,11 +50,19 @@ pub fn run(args: &CheckArgs, out: &mut impl Write, judged: &mut Option<Verdict>)
     if ledger.cpu_profiles == 0 {
         bail!("no CPU profile (cpu/nanoseconds) among the inputs: there is nothing to check");
     }
+    note_without_times(spans.without_times());
     let lives = Lives::of(&spans);
     if lives.spans.is_empty() {
         bail!(
             "no span that ended among the inputs: add the -spans- files, or OTLP traces of the same time"
         );
+    }
+    for name in &args.fan_out {
+        if !lives.roots.values().any(|root| root.name == *name) {
+            note(&format!(
+                "--fan-out: no local root span that ended is called '{name}'"
+            ));
+        }
     }
     let judgement = judge::judge(&ledger, &lives, args.span_label.is_some(), &args.fan_out);
     if judgement.rows.is_empty() {
@@ -66,6 +76,13 @@ pub fn run(args: &CheckArgs, out: &mut impl Write, judged: &mut Option<Verdict>)
             "{} in the profiles, and none is among the {} that ended: traces of another time or service, or a label that is no span's id",
             plural(judgement.unknown as i128, "span"),
             plural(lives.spans.len() as i128, "span")
+        );
+    }
+    if let Some(later) = judgement.spans_later {
+        bail!(
+            "profiles and spans are about {} apart, the spans {}: their clocks differ, or the files are of different times; nothing can be checked",
+            nanos(later.abs() as i128),
+            if later > 0.0 { "later" } else { "earlier" }
         );
     }
     // Before it is told, as nobody may read all of it.

@@ -15,6 +15,7 @@ use super::table::{log10, used_share};
 const WRONG: &str = "verdict: the tags cannot be right";
 const CONSISTENT: &str = "verdict: nothing contradicts the tags; those of the thread that a span starts on would have shown";
 const CANNOT_TELL: &str = "verdict: nothing contradicts the tags, but those of the thread that a span starts on might not show, either: spans are too few, or last too long for what they compute; a longer recording may tell";
+const UNCHECKED: &str = "verdict: nothing could be checked: several threads may work for each span, so that none is bounded by its duration";
 const WITHOUT_WAITS: &str = ", and one with blocked=1ms may tell more";
 /// Odds beyond that are as good as certain.
 const CERTAIN: f64 = 12.0;
@@ -40,6 +41,7 @@ pub fn write(
     let (verdict, more) = match judgement.verdict {
         Verdict::Wrong => (WRONG, ""),
         Verdict::Consistent => (CONSISTENT, ""),
+        Verdict::Unchecked => (UNCHECKED, ""),
         Verdict::CannotTell if has_blocked => (CANNOT_TELL, ""),
         Verdict::CannotTell => (CANNOT_TELL, WITHOUT_WAITS),
     };

@@ -15,7 +15,7 @@ use super::row::{Opinion, Row};
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    /// `wrong`, `consistent`, or `cannot_tell`.
+    /// `wrong`, `consistent`, `cannot_tell` or `unchecked`.
     verdict: &'static str,
     /// Right tags look so in one of 10 to the power of this cases, at the most.
     log10_odds_against: f64,
@@ -62,6 +62,7 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
         Verdict::Wrong => "wrong",
         Verdict::Consistent => "consistent",
         Verdict::CannotTell => "cannot_tell",
+        Verdict::Unchecked => "unchecked",
     }
 }
 

@@ -135,6 +135,22 @@ fn by_files(args: &DiffArgs) -> Result<Comparison> {
             },
         }
     });
+    if let Some(name) = &args.name {
+        let called = Which {
+            with_errors: true,
+            ..which
+        };
+        let is_anywhere = [0, 1].into_iter().any(|i| {
+            let others = Member::Out(Left::Other);
+            !requests[i].which(called).is_empty()
+                || inputs[i].members.iter().any(|of| *of != others)
+        });
+        if !is_anywhere {
+            bail!(
+                "no request and no sample of either side is called '{name}'; `vtprof spans` lists names"
+            );
+        }
+    }
     finish(args, [SideName::Good, SideName::Bad], per, inputs)
 }
 

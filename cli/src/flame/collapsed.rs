@@ -36,7 +36,7 @@ impl Collapsed {
             .collect();
         for sample in profile.samples.iter() {
             let tags = keys.read(profile, &sample);
-            let root = tags.root.and_then(|id| roots.get(roots.find(id)?));
+            let root = roots.find_of(&tags).and_then(|place| roots.get(place));
             if !wanted.takes(&tags, root) {
                 continue;
             }

@@ -23,10 +23,16 @@ impl Condition {
         self.focus.is_empty() && self.roots.is_empty()
     }
 
-    /// Whether a sample counts. Its name is the final one where that is known: a window may have closed before.
+    /// Whether a sample counts. Its local root and its name are those of `root` where that is known: labels may name a child
+    /// span alone, and a window may have closed before the last name was given.
     pub fn takes(&self, tags: &Tags<'_>, root: Option<&Root>) -> bool {
         let name = root.and_then(|root| root.name.as_deref()).or(tags.name);
-        let tags = Tags { name, ..*tags };
+        let id = root.map(|root| root.id.as_str()).or(tags.root);
+        let tags = Tags {
+            name,
+            root: id,
+            ..*tags
+        };
         let named = |id: &SpanId| {
             let root = tags.root.and_then(|root| root.parse::<SpanId>().ok());
             root == Some(*id)
@@ -41,6 +47,7 @@ impl Condition {
             trace: root.trace.as_deref(),
             span: Some(&root.id),
             root: Some(&root.id),
+            stands_in: false,
             name: root.name.as_deref(),
         };
         self.takes(&tags, None)

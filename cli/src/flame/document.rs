@@ -143,7 +143,7 @@ impl Builder {
         let mut walker = Walker::new(profile);
         for sample in profile.samples.iter() {
             let tags = keys.read(profile, &sample);
-            let root = tags.root.and_then(|id| roots.find(id));
+            let root = roots.find_of(&tags);
             if !wanted.takes(&tags, root.and_then(|root| roots.get(root))) {
                 continue;
             }
@@ -230,6 +230,7 @@ fn roots_of(
     for list in spans {
         roots.add_spans(list, 0);
     }
+    roots.settle();
     if wanted.is_empty() {
         return Ok(roots);
     }
@@ -238,8 +239,7 @@ fn roots_of(
         let keys = TagKeys::of(part.profile);
         for sample in part.profile.samples.iter() {
             let tags = keys.read(part.profile, &sample);
-            let place = tags.root.and_then(|id| roots.find(id));
-            if let Some(place) = place
+            if let Some(place) = roots.find_of(&tags)
                 && !sampled[place]
             {
                 sampled[place] = wanted.takes(&tags, roots.get(place));

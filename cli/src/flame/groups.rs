@@ -190,8 +190,8 @@ mod tests {
             local_root: SpanId(*id),
             name: (*name).to_owned(),
             kind: SpanKind::Server,
-            start_unix_nanos: 0,
-            end_unix_nanos: millis * 1_000_000,
+            start_unix_nanos: 1,
+            end_unix_nanos: 1 + millis * 1_000_000,
             status: SpanStatus::Unset,
         };
         let mut roots = Roots::default();

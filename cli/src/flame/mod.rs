@@ -162,6 +162,8 @@ impl Sets {
             let reader = chooser.reader(&of.profile)?;
             let mut roots = Roots::default();
             roots.add_spans(bundle.spans.clone(), 0);
+            roots.add_names(&of.profile);
+            roots.settle();
             collapsed.add(side as usize, &of.profile, reader, &roots, condition);
         }
         let (lines, negative) = collapsed.lines(self.compares);

@@ -9,15 +9,16 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use vtprof_profile::formats::{self, Document, Format, Hint};
+use vtprof_profile::formats::{self, Document, Format, FormatError, Hint};
 use vtprof_profile::gzip::{self, ReadError};
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{ModelError, Profile};
 use vtprof_profile::otlp::Gathered;
 use vtprof_profile::otlp::trace::TracesData;
-use vtprof_profile::spans::{self, LOCAL_ROOT_ATTRIBUTE, SpanList};
+use vtprof_profile::spans::{self, LOCAL_ROOT_ATTRIBUTE, SpanFiles, SpanList};
 
 use crate::args::FilesArgs;
+use crate::figures::plural;
 use crate::text::note;
 use sources::Source;
 pub use sources::{is_read_from_folder, list};
@@ -26,11 +27,11 @@ pub use sources::{is_read_from_folder, list};
 const SPANS_IN_NAME: &str = "-spans-";
 
 /// One file's content.
-pub enum Loaded {
+pub enum Loaded<S = SpanList> {
     /// A profile.
     Profile(Box<Profile>),
     /// Spans that ended, and how many more ended than the file has.
-    Spans { list: SpanList, left_out: u64 },
+    Spans { list: S, left_out: u64 },
 }
 
 /// What is handed on of a file, its spans in the form asked for.
@@ -52,32 +53,51 @@ enum Outcome<S> {
     Items(Vec<Item<S>>),
     /// It was in a folder and is not any more.
     Gone,
+    /// It was in a folder, and is JSON of something else.
+    Other,
 }
 
 /// Reads all inputs in order and hands each to `take`. Profiles of a moment come last, of each process the latest: the
-/// others are of the same objects.
+/// others are of the same objects. Behind them come spans whose local root may be in another file, all together.
 ///
 /// # Errors
 /// The first file that cannot be read or that `take` refuses, with its name.
 pub fn read_all(args: &FilesArgs, mut take: impl FnMut(Loaded) -> Result<()>) -> Result<()> {
+    let mut rootless: Option<(SpanFiles, u64)> = None;
     read_items(args, &Hint::default(), (trim, turn), |item| match item {
         Item::Profile(profile) => take(Loaded::Profile(profile)),
-        Item::Spans(spans) => take(spans),
-    })
+        Item::Spans((files, left_out)) if files.name_all_roots() => take(Loaded::Spans {
+            list: files.finish(),
+            left_out,
+        }),
+        Item::Spans((files, more)) => {
+            let (all, left_out) = rootless.get_or_insert_default();
+            all.join(files);
+            *left_out = left_out.saturating_add(more);
+            Ok(())
+        }
+    })?;
+    match rootless {
+        Some((files, left_out)) => take(Loaded::Spans {
+            list: files.finish(),
+            left_out,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Reads one file, of at most `limit` bytes when decompressed; how many it had.
 ///
 /// # Errors
 /// It cannot be opened or read.
-pub fn read_one(path: &Path, limit: u64) -> Result<(Vec<Loaded>, u64)> {
+pub fn read_one(path: &Path, limit: u64) -> Result<(Vec<Loaded<SpanFiles>>, u64)> {
     let file = File::open(path).context("cannot open")?;
     let bytes = gzip::read_bytes(file, limit)?;
     let name = path.display().to_string();
     let items = items(&bytes, &name, &Hint::default(), &(trim, turn))?;
     let loaded = items.into_iter().map(|item| match item {
         Item::Profile(profile) => Loaded::Profile(profile),
-        Item::Spans(spans) => spans,
+        Item::Spans((list, left_out)) => Loaded::Spans { list, left_out },
     });
     Ok((loaded.collect(), bytes.len() as u64))
 }
@@ -94,11 +114,11 @@ fn trim(traces: &mut TracesData) {
     }
 }
 
-fn turn(traces: TracesData) -> Loaded {
-    Loaded::Spans {
-        list: spans::traces_to_spans(&traces),
-        left_out: spans::left_out(&traces),
-    }
+/// The spans of a file, and how many more ended.
+fn turn(traces: TracesData) -> (SpanFiles, u64) {
+    let mut files = SpanFiles::default();
+    files.add(&traces);
+    (files, spans::left_out(&traces))
 }
 
 /// As [`read_all`], with spans as they are in the file. `hint` is what is known of all files.
@@ -133,6 +153,7 @@ fn read_items<S: Send>(
     mut take: impl FnMut(Item<S>) -> Result<()>,
 ) -> Result<()> {
     let mut moments: BTreeMap<String, Moment> = BTreeMap::new();
+    let mut others = Vec::new();
     let sources = sources::sources(&args.files)?;
     ahead::in_order(
         &sources,
@@ -145,6 +166,10 @@ fn read_items<S: Send>(
                     note(&format!(
                         "{name}: removed since the folder was listed, left out"
                     ));
+                    return Ok(());
+                }
+                Outcome::Other => {
+                    others.push(name);
                     return Ok(());
                 }
             };
@@ -166,6 +191,12 @@ fn read_items<S: Send>(
             Ok(())
         },
     )?;
+    if let Some(first) = others.first() {
+        let files = plural(others.len() as i128, "file");
+        note(&format!(
+            "{files} of JSON that is neither OTLP nor speedscope not read, e.g. {first}"
+        ));
+    }
     for moment in moments.into_values() {
         take(Item::Profile(moment.profile)).context(moment.name)?;
     }
@@ -210,7 +241,20 @@ fn read_source<S>(
             Err(error) => return Err(anyhow!("cannot open: {error}")),
         },
     };
-    items(&bytes, &source.name(), hint, spans).map(Outcome::Items)
+    let name = source.name();
+    match items(&bytes, &name, hint, spans) {
+        Err(error) if matches!(source, Source::Found(_)) && is_other(&error, &bytes, &name) => {
+            Ok(Outcome::Other)
+        }
+        items => items.map(Outcome::Items),
+    }
+}
+
+/// Whether nobody has said that what cannot be read is a profile: any JSON may lie in a folder.
+fn is_other(error: &anyhow::Error, bytes: &[u8], name: &str) -> bool {
+    let is_object = bytes.trim_ascii_start().starts_with(b"{");
+    let error = error.downcast_ref();
+    sources::is_json(name) && (!is_object || matches!(error, Some(FormatError::OtherJson { .. })))
 }
 
 /// What is in the bytes of a file.

@@ -6,10 +6,28 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 
+use crate::figures::plural;
 use crate::text::note;
 
-/// Endings of the files that are read from a folder.
-const ENDINGS: [&str; 4] = [".pb.gz", ".pb", ".pprof", ".pprof.gz"];
+/// Endings of the files that are read from a folder, gzipped or not.
+const ENDINGS: [&str; 10] = [
+    ".pb",
+    ".pprof",
+    ".otlp",
+    ".binpb",
+    ".json",
+    ".jsonl",
+    ".collapsed",
+    ".folded",
+    ".collapsed.txt",
+    ".folded.txt",
+];
+/// Of these, endings of what is there to be looked at: read beside what it was made from it would count twice.
+const SPEEDSCOPE: &str = ".speedscope.json";
+/// Of JSON alone the content tells whether it is meant.
+const JSON: [&str; 2] = [".json", ".jsonl"];
+/// Endings of pictures, of which nothing is expected.
+const PICTURES: [&str; 2] = [".html", ".svg"];
 
 /// Where a file comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +52,18 @@ impl Source {
 
 /// Whether a file of that name is read where its folder is. A leading dot marks files in the making.
 pub fn is_read_from_folder(name: &str) -> bool {
-    !name.starts_with('.') && ENDINGS.iter().any(|end| name.ends_with(end))
+    let is_hidden = name.starts_with('.');
+    !is_hidden && ends(name, &ENDINGS) && !ends(name, &[SPEEDSCOPE])
+}
+
+/// Whether a file of that name may be JSON of anything.
+pub fn is_json(name: &str) -> bool {
+    ends(name, &JSON)
+}
+
+fn ends(name: &str, endings: &[&str]) -> bool {
+    let plain = name.strip_suffix(".gz").unwrap_or(name);
+    endings.iter().any(|end| plain.ends_with(end))
 }
 
 /// Folders replaced by their files, in order of names; each file once, since twice would count
@@ -79,29 +108,48 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>> {
 /// # Errors
 /// It cannot be listed.
 pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok(list_all(folder)?.0)
+}
+
+/// The files that are read and those of which one might think so.
+fn list_all(folder: &Path) -> io::Result<(Vec<PathBuf>, Vec<String>)> {
     let mut files = Vec::new();
+    let mut others = Vec::new();
     for entry in folder.read_dir()? {
         let path = entry?.path();
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
-        if is_read_from_folder(&name) && path.is_file() {
+        if !path.is_file() {
+            continue;
+        }
+        if is_read_from_folder(&name) {
             files.push(path);
+        } else if !name.starts_with('.') && !ends(&name, &PICTURES) {
+            others.push(name);
         }
     }
     files.sort();
-    Ok(files)
+    others.sort();
+    Ok((files, others))
 }
 
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let name = folder.display();
-    let files = list(folder).map_err(|error| anyhow!("{name}: cannot list: {error}"))?;
+    let (files, others) =
+        list_all(folder).map_err(|error| anyhow!("{name}: cannot list: {error}"))?;
     if files.is_empty() {
         bail!(
-            "{name}: no profiles in this folder (looked for *{})",
+            "{name}: no profiles in this folder (looked for *{}, and each with .gz)",
             ENDINGS.join(", *")
         );
+    }
+    if let Some(first) = others.first() {
+        note(&format!(
+            "{name}: {} not read, e.g. {first}",
+            plural(others.len() as i128, "other file")
+        ));
     }
     Ok(files)
 }

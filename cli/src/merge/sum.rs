@@ -43,7 +43,7 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
     let mut left_out: BTreeMap<&str, i128> = BTreeMap::new();
     input::read_documents(&args.files, &Hint::default(), |document| {
         match document {
-            Document::Profile(profile) => {
+            Document::Profile(mut profile) => {
                 let kind = Kind::of(&profile);
                 if let Some(asked) = args.kind
                     && kind.map(KindOrSpans::Kind) != Some(asked)
@@ -52,9 +52,10 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
                     *left_out.entry(name).or_default() += 1;
                     return Ok(());
                 }
-                filter.add(&profile, sums.of(&profile))?;
+                filter.add(&mut profile, &mut sums)?;
             }
             Document::Traces(traces) => {
+                filter.add_spans(&traces);
                 if args.kind.is_none_or(|asked| asked == KindOrSpans::Spans) {
                     spans.get_or_insert_default().add(traces);
                 }
@@ -62,6 +63,7 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
         }
         Ok(())
     })?;
+    filter.finish(&mut sums)?;
     if sums.is_empty() && spans.is_none() {
         let others = left_out
             .iter()

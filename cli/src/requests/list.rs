@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use vtprof_profile::ids::SpanId;
-use vtprof_profile::spans::{SpanList, SpanStatus};
+use vtprof_profile::spans::{SpanList, SpanRecord, SpanStatus};
+
+use crate::lineage::Lineage;
+use crate::tags::Tags;
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub struct Request {
 pub struct Requests {
     list: Vec<Request>,
     index: HashMap<SpanId, u32>,
+    /// For samples that name a child span alone.
+    lineage: Lineage,
 }
 
 /// Which of them count.
@@ -43,7 +48,10 @@ impl Requests {
     /// The local roots among `spans`; one that two files have counts once.
     pub fn of(spans: SpanList) -> Self {
         let mut requests = Requests::default();
-        for span in spans.spans.into_iter().filter(|span| span.is_local_root()) {
+        requests.lineage.add(&spans.spans);
+        requests.lineage.settle();
+        let is_request = |span: &SpanRecord| span.is_local_root() && span.has_times();
+        for span in spans.spans.into_iter().filter(is_request) {
             let next = requests.list.len() as u32;
             if *requests.index.entry(span.span).or_insert(next) == next {
                 let duration_nanos = span.duration_nanos();
@@ -62,6 +70,12 @@ impl Requests {
     pub fn find(&self, root: SpanId) -> Option<(u32, &Request)> {
         let index = *self.index.get(&root)?;
         Some((index, &self.list[index as usize]))
+    }
+
+    /// The local root of a sample.
+    pub fn root_of(&self, tags: &Tags<'_>) -> Option<SpanId> {
+        let known = self.lineage.root_of(tags);
+        known.or_else(|| tags.root?.parse().ok())
     }
 
     /// All, in order of their numbers.

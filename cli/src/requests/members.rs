@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use vtprof_profile::ids::SpanId;
-use vtprof_profile::model::{Profile, StringIndex};
+use vtprof_profile::model::Profile;
 
 use super::{Requests, Which};
-use crate::tags::TagKeys;
+use crate::tags::{RootAndName, TagKeys, Tags};
 
 /// Whose a sample is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +35,8 @@ pub struct Members;
 impl Members {
     /// By requests that ended: those of `which` count, and what belongs to no request, unless a name was asked for.
     pub fn of_ended(profile: &Profile, requests: &Requests, which: Which<'_>) -> Vec<Member> {
-        each(profile, |root, name| match (root, name) {
-            (Some(root), _) => match root.parse::<SpanId>().ok().and_then(|id| requests.find(id)) {
+        each(profile, |tags| match (tags.root, tags.name) {
+            (Some(_), name) => match requests.root_of(tags).and_then(|id| requests.find(id)) {
                 Some((index, request)) if which.takes(request) => Member::Of(index),
                 Some((_, request)) if which.name.is_none_or(|name| name == request.name) => {
                     Member::Out(Left::Failed)
@@ -54,19 +53,34 @@ impl Members {
     /// By the labels alone, ended or not, failed or not: samples with one local root hang together. With a name those of
     /// that name; spans that ended are known by their final one.
     pub fn of_labels(profile: &Profile, requests: &Requests, name: Option<&str>) -> Vec<Member> {
+        // One form for ids of any writer.
+        let form = |tags: &Tags<'_>| {
+            let id = requests.root_of(tags).map(|id| id.to_string());
+            id.or_else(|| tags.root.map(str::to_owned))
+        };
+        // A sum has windows in the order of their files, so the last name of a root comes last.
+        let mut names: HashMap<String, String> = HashMap::new();
+        if name.is_some() {
+            each(profile, |tags| {
+                if let (Some(root), Some(name)) = (form(tags), tags.name) {
+                    names.insert(root, name.to_owned());
+                }
+                Member::Alone
+            });
+        }
         let mut numbers: HashMap<String, u32> = HashMap::new();
-        each(profile, |root, label| {
-            let id = root.and_then(|root| root.parse::<SpanId>().ok());
-            let ended = id.and_then(|id| requests.find(id));
-            let found = ended.map(|(_, request)| request.name.as_str()).or(label);
+        each(profile, |tags| {
+            let ended = requests.root_of(tags).and_then(|id| requests.find(id));
+            let root = form(tags);
+            let last = root.as_ref().and_then(|root| names.get(root));
+            let found = ended.map(|(_, request)| request.name.as_str());
+            let found = found.or(last.map(String::as_str)).or(tags.name);
             if name.is_some() && name != found {
                 return Member::Out(Left::Other);
             }
             let Some(root) = root else {
                 return Member::Alone;
             };
-            // One form for ids of any writer.
-            let root = id.map_or_else(|| root.to_owned(), |id| id.to_string());
             let next = numbers.len() as u32;
             Member::Of(*numbers.entry(root).or_insert(next))
         })
@@ -76,11 +90,8 @@ impl Members {
     pub fn of_these(profile: &Profile, requests: &Requests, these: &[u32]) -> Vec<Member> {
         let mut is_in = vec![false; requests.all().len()];
         these.iter().for_each(|index| is_in[*index as usize] = true);
-        each(profile, |root, _| {
-            let found = root
-                .and_then(|root| root.parse::<SpanId>().ok())
-                .and_then(|id| requests.find(id));
-            match found {
+        each(profile, |tags| {
+            match requests.root_of(tags).and_then(|id| requests.find(id)) {
                 Some((index, _)) if is_in[index as usize] => Member::Of(index),
                 _ => Member::Out(Left::Other),
             }
@@ -89,21 +100,15 @@ impl Members {
 }
 
 /// Asks once for each pair of local root and name that occurs.
-fn each(
-    profile: &Profile,
-    mut member: impl FnMut(Option<&str>, Option<&str>) -> Member,
-) -> Vec<Member> {
+fn each(profile: &Profile, mut member: impl FnMut(&Tags<'_>) -> Member) -> Vec<Member> {
     let keys = TagKeys::of(profile);
-    let mut known: HashMap<(Option<StringIndex>, Option<StringIndex>), Member> = HashMap::new();
+    let mut known: HashMap<RootAndName, Member> = HashMap::new();
     let samples = profile.samples.iter();
     samples
         .map(|sample| {
             *known
                 .entry(keys.root_and_name(profile, &sample))
-                .or_insert_with(|| {
-                    let tags = keys.read(profile, &sample);
-                    member(tags.root, tags.name)
-                })
+                .or_insert_with(|| member(&keys.read(profile, &sample)))
         })
         .collect()
 }

@@ -118,17 +118,9 @@ fn duration(text: &str) -> Option<u64> {
 }
 
 impl Slow {
-    /// Whether a request is slow by it; `sorted` are all durations of its endpoint.
-    fn holds(self, nanos: u64, sorted: &[u64]) -> bool {
-        match self.0 {
-            Bound::Percentile(percent) => {
-                percentile(sorted, percent).is_some_and(|bound| nanos >= bound)
-            }
-            Bound::Nanos {
-                nanos: bound,
-                is_included,
-            } => nanos > bound || (is_included && nanos == bound),
-        }
+    /// Whether a request is slow by it, where its endpoint's bound is `at`; one that is the bound of the fast ones, too, is not.
+    fn holds(self, nanos: u64, at: u64, is_shared: bool) -> bool {
+        nanos > at || (!is_shared && self.0.is_included() && nanos == at)
     }
 
     /// The percentile, if it is one.
@@ -141,15 +133,24 @@ impl Slow {
 }
 
 impl Fast {
-    fn holds(self, nanos: u64, sorted: &[u64]) -> bool {
-        match self.0 {
-            Bound::Percentile(percent) => {
-                percentile(sorted, percent).is_some_and(|bound| nanos <= bound)
-            }
-            Bound::Nanos {
-                nanos: bound,
-                is_included,
-            } => nanos < bound || (is_included && nanos == bound),
+    fn holds(self, nanos: u64, at: u64) -> bool {
+        nanos < at || (self.0.is_included() && nanos == at)
+    }
+}
+
+impl Bound {
+    /// Where it is, of durations in order; percentiles of none are nowhere.
+    fn at(self, sorted: &[u64]) -> Option<u64> {
+        match self {
+            Bound::Percentile(percent) => percentile(sorted, percent),
+            Bound::Nanos { nanos, .. } => Some(nanos),
+        }
+    }
+
+    fn is_included(self) -> bool {
+        match self {
+            Bound::Percentile(_) => true,
+            Bound::Nanos { is_included, .. } => is_included,
         }
     }
 }
@@ -159,11 +160,13 @@ impl Fast {
 pub struct Speeds {
     pub slow: Vec<u32>,
     pub fast: Vec<u32>,
+    /// The bound, ns, where there is one endpoint and one bound: many durations may be the same.
+    shared: Option<u64>,
 }
 
 impl Speeds {
     /// Tells those of `which` apart, each endpoint's by its own durations. One that is slow and fast by the bounds is
-    /// neither.
+    /// neither; where a percentile is both bounds, it is fast.
     pub fn of(requests: &Requests, which: &[u32], slow: Slow, fast: Fast) -> Self {
         let all = requests.all();
         let mut by_name: HashMap<&str, Vec<u64>> = HashMap::new();
@@ -173,17 +176,27 @@ impl Speeds {
                 .or_default()
                 .push(request.duration_nanos);
         }
-        by_name
-            .values_mut()
-            .for_each(|durations| durations.sort_unstable());
+        let bounds: HashMap<&str, (u64, u64)> = by_name
+            .into_iter()
+            .filter_map(|(name, mut durations)| {
+                durations.sort_unstable();
+                Some((name, (slow.0.at(&durations)?, fast.0.at(&durations)?)))
+            })
+            .collect();
+        let can_be_shared = slow.percentile().is_some() && fast.0.is_included();
+        let are_shared = |(from, to): (u64, u64)| can_be_shared && from == to;
         let mut speeds = Speeds::default();
+        if let [bounds] = bounds.values().copied().collect::<Vec<_>>()[..] {
+            speeds.shared = are_shared(bounds).then_some(bounds.0);
+        }
         for index in which {
             let request = &all[*index as usize];
-            let sorted = by_name
-                .get(request.name.as_str())
-                .map_or(&[][..], Vec::as_slice);
+            let Some((from, to)) = bounds.get(request.name.as_str()).copied() else {
+                continue;
+            };
             let nanos = request.duration_nanos;
-            match (slow.holds(nanos, sorted), fast.holds(nanos, sorted)) {
+            let is_slow = slow.holds(nanos, from, are_shared((from, to)));
+            match (is_slow, fast.holds(nanos, to)) {
                 (true, false) => speeds.slow.push(*index),
                 (false, true) => speeds.fast.push(*index),
                 _ => {}
@@ -197,15 +210,20 @@ impl Speeds {
     /// # Errors
     /// One of them has none.
     pub fn check(&self, spans: usize, slow: Slow, fast: Fast) -> Result<()> {
+        let spans = plural(spans as i128, "span");
         for (side, bound, found) in [
             ("slow", slow.to_string(), &self.slow),
             ("fast", fast.to_string(), &self.fast),
         ] {
-            if found.is_empty() {
-                bail!(
-                    "no {side} span ({bound}) among {}; --slow and --fast set the bounds",
-                    plural(spans as i128, "span")
-                );
+            match self.shared {
+                _ if !found.is_empty() => {}
+                Some(at) => bail!(
+                    "{fast} and {slow} of {spans} are both {}, and none is slower; --slow and --fast set the bounds",
+                    nanos(at.into())
+                ),
+                None => bail!(
+                    "no {side} span ({bound}) among {spans}; --slow and --fast set the bounds"
+                ),
             }
         }
         Ok(())
@@ -226,8 +244,8 @@ mod tests {
             local_root: SpanId(id),
             name: (*name).to_owned(),
             kind: SpanKind::Server,
-            start_unix_nanos: 0,
-            end_unix_nanos: *nanos,
+            start_unix_nanos: 1,
+            end_unix_nanos: 1 + *nanos,
             status: SpanStatus::Unset,
         });
         Requests::of(SpanList {
@@ -273,9 +291,34 @@ mod tests {
 
     #[test]
     fn what_is_slow_and_fast_is_neither() {
-        let speeds = split(&[("a", 5), ("a", 5)], "p99", "p50");
-        assert_eq!(speeds, Speeds::default());
-        assert!(speeds.check(2, Slow::default(), Fast::default()).is_err());
+        let durations: Vec<_> = (1..=10).map(|nanos| ("a", nanos)).collect();
+        let speeds = split(&durations, "p40", "p60");
+        assert_eq!((speeds.fast.len(), speeds.slow.len()), (3, 4));
+        let speeds = split(&[("a", 5_000), ("a", 5_000)], "5us", "5us");
+        assert_eq!((speeds.fast.len(), speeds.slow.len()), (0, 0));
+    }
+
+    #[test]
+    fn where_slow_and_fast_are_one_duration_those_above_it_are_slow() {
+        let durations = |usual: usize, rare: u64| {
+            let rest = std::iter::repeat_n(("a", rare), 100 - usual);
+            let usual = std::iter::repeat_n(("a", 100_000_000), usual);
+            usual.chain(rest).collect::<Vec<_>>()
+        };
+        for (usual, slow) in [(99, "p99"), (90, "p90"), (95, "p80")] {
+            let speeds = split(&durations(usual, 500_000_000), slow, "p50");
+            let found = (speeds.fast.len(), speeds.slow.len());
+            assert_eq!(found, (usual, 100 - usual), "{slow}");
+        }
+        // Where none is above it, that is said.
+        for (usual, rare) in [(100, 0), (99, 1_000_000)] {
+            let speeds = split(&durations(usual, rare), "p99", "p50");
+            let error = speeds.check(100, Slow::default(), Fast::default());
+            assert_eq!(
+                error.expect_err("no slow one").to_string(),
+                "p50 and p99 of 100 spans are both 100 ms, and none is slower; --slow and --fast set the bounds"
+            );
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@ struct Answer<'a> {
     spans_read: u64,
     spans_left_out: u64,
     spans_without_id: u64,
+    spans_without_times: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     endpoints: Option<Rows<'a, JsonEndpoint<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +146,7 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
         spans_read: roots.spans_read,
         spans_left_out: roots.spans_left_out,
         spans_without_id: roots.spans_without_id,
+        spans_without_times: roots.spans_without_times,
         endpoints: view
             .endpoints
             .as_ref()

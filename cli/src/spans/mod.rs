@@ -65,6 +65,7 @@ pub fn run(args: &SpansArgs, out: &mut impl Write) -> Result<()> {
         Ok(())
     })?;
     columns.conclude()?;
+    roots.settle();
 
     let slowest = args.slowest.map(|rows| rows as usize);
     if slowest.is_some() && !roots.has_durations() {

@@ -1,15 +1,16 @@
 //! Local root spans: what profiles say they cost, joined with what span files say they were.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{KeyIndices, Profile};
-use vtprof_profile::spans::{SpanKind, SpanList, SpanStatus};
+use vtprof_profile::spans::{SpanKind, SpanList, SpanRecord, SpanStatus};
 
 use crate::figures::Sum;
+use crate::lineage::Lineage;
 use crate::measure::Reader;
 use crate::tags::{TagKeys, Tags};
 
@@ -34,6 +35,62 @@ pub struct Root {
 }
 
 impl Root {
+    fn new(id: String) -> Self {
+        Root {
+            id,
+            trace: None,
+            name: None,
+            named_at: 0,
+            costs: Costs::default(),
+            sampled: None,
+            ended: None,
+        }
+    }
+
+    /// Adds a sample.
+    fn charge(&mut self, tags: &Tags<'_>, cost: Cost<'_>, profile: &Profile) {
+        cost.add_to(&mut self.costs);
+        let time = profile.time_nanos;
+        if time > 0 {
+            let start = i128::from(time);
+            self.note_sampled((start, start + i128::from(profile.duration_nanos.max(0))));
+        }
+        self.note_trace(tags.trace);
+        self.note_name(tags.name, time);
+    }
+
+    /// Adds what was charged to a span below it.
+    fn take_in(&mut self, below: Root) {
+        self.costs.add_all(&below.costs);
+        below
+            .sampled
+            .into_iter()
+            .for_each(|times| self.note_sampled(times));
+        self.note_trace(below.trace.as_deref());
+        self.note_name(below.name.as_deref(), below.named_at);
+    }
+
+    fn note_sampled(&mut self, (start, end): (i128, i128)) {
+        let (first, last) = self.sampled.unwrap_or((start, end));
+        self.sampled = Some((first.min(start), last.max(end)));
+    }
+
+    fn note_trace(&mut self, trace: Option<&str>) {
+        if self.trace.is_none() {
+            self.trace = trace.map(str::to_owned);
+        }
+    }
+
+    fn note_name(&mut self, name: Option<&str>, time: i64) {
+        if let Some(name) = name
+            && self.ended.is_none()
+            && (self.name.is_none() || time >= self.named_at)
+        {
+            self.name = Some(name.to_owned());
+            self.named_at = time;
+        }
+    }
+
     /// Start and end, ns since the Unix epoch, as well as they are known.
     pub fn times(&self) -> Option<(i128, i128)> {
         let ended = self.ended.map(|ended| {
@@ -72,6 +129,9 @@ impl Cost<'_> {
 pub struct Roots {
     roots: Vec<Root>,
     index: HashMap<String, usize>,
+    /// What samples say that name a trace, or none, and the current span alone: another may be its root.
+    stand_ins: HashMap<(Option<String>, String), Root>,
+    lineage: Lineage,
     /// Samples with a name, but no id.
     pub named_only: HashMap<String, Costs>,
     /// Samples without a tag.
@@ -90,6 +150,8 @@ pub struct Roots {
     pub spans_left_out: u64,
     /// Spans that have no valid id.
     pub spans_without_id: u64,
+    /// Spans whose times do not say how long they were.
+    pub spans_without_times: u64,
 }
 
 impl Roots {
@@ -120,6 +182,7 @@ impl Roots {
     /// As if no profile had been read, only span files.
     pub fn forget_profiles(&mut self) {
         (self.named_only, self.untagged, self.whole) = Default::default();
+        self.stand_ins.clear();
         self.roots.retain_mut(|root| {
             (root.costs, root.sampled) = Default::default();
             root.ended.is_some()
@@ -155,33 +218,57 @@ impl Roots {
     }
 
     fn add_sample(&mut self, tags: &Tags<'_>, cost: Cost<'_>, profile: &Profile) {
-        let time = profile.time_nanos;
-        let Some(id) = tags.root else {
-            cost.add_to(match tags.name {
-                Some(name) => self.named_only.entry(name.to_owned()).or_default(),
-                None => &mut self.untagged,
-            });
+        if let Some(root) = self.charged(tags) {
+            root.charge(tags, cost, profile);
             return;
-        };
-        let root = self.root(id);
-        cost.add_to(&mut root.costs);
-        if time > 0 {
-            let (start, end) = (
-                i128::from(time),
-                i128::from(time) + i128::from(profile.duration_nanos.max(0)),
-            );
-            let (first, last) = root.sampled.unwrap_or((start, end));
-            root.sampled = Some((first.min(start), last.max(end)));
         }
-        if root.trace.is_none() {
-            root.trace = tags.trace.map(str::to_owned);
+        cost.add_to(match tags.name {
+            Some(name) => self.named_only.entry(name.to_owned()).or_default(),
+            None => &mut self.untagged,
+        });
+    }
+
+    /// The root that a sample is charged to, or what stands in for it.
+    fn charged(&mut self, tags: &Tags<'_>) -> Option<&mut Root> {
+        let id = tags.root?;
+        if !tags.stands_in {
+            return Some(self.root(id));
         }
-        if let Some(name) = tags.name
-            && root.ended.is_none()
-            && (root.name.is_none() || time > root.named_at)
-        {
-            root.name = Some(name.to_owned());
-            root.named_at = time;
+        let key = (tags.trace.map(str::to_owned), id.to_owned());
+        let stand_in = self.stand_ins.entry(key);
+        Some(stand_in.or_insert_with(|| Root::new(id.to_owned())))
+    }
+
+    /// Adds what a profile calls its local roots, and no cost.
+    pub fn add_names(&mut self, profile: &Profile) {
+        let keys = TagKeys::of(profile);
+        let mut seen = HashSet::new();
+        for sample in profile.samples.iter() {
+            if seen.insert(keys.root_and_name(profile, &sample)) {
+                let tags = keys.read(profile, &sample);
+                if let Some(root) = self.charged(&tags) {
+                    root.note_name(tags.name, profile.time_nanos);
+                }
+            }
+        }
+    }
+
+    /// Finds the local roots of samples that do not name them. For the end, when all is read.
+    pub fn settle(&mut self) {
+        self.lineage.settle();
+        let mut stand_ins: Vec<_> = std::mem::take(&mut self.stand_ins).into_iter().collect();
+        // Of equals the first is taken: it is to be the same in each run.
+        stand_ins.sort_by(|a, b| a.0.cmp(&b.0));
+        for ((trace, span), stand_in) in stand_ins {
+            let tags = Tags {
+                trace: trace.as_deref(),
+                span: Some(&span),
+                stands_in: true,
+                ..Tags::default()
+            };
+            let root = self.lineage.root_of(&tags);
+            let id = root.map_or(span, |root| root.to_string());
+            self.root(&id).take_in(stand_in);
         }
     }
 
@@ -191,7 +278,10 @@ impl Roots {
         self.spans_read += list.spans.len() as u64;
         self.spans_left_out = self.spans_left_out.saturating_add(left_out);
         self.spans_without_id += list.without_id;
-        for span in list.spans.into_iter().filter(|span| span.is_local_root()) {
+        self.spans_without_times += list.without_times();
+        self.lineage.add(&list.spans);
+        let is_request = |span: &SpanRecord| span.is_local_root() && span.has_times();
+        for span in list.spans.into_iter().filter(is_request) {
             let root = self.root(&span.span.to_string());
             root.trace = Some(span.trace.to_string());
             root.ended = Some(Ended {
@@ -210,15 +300,7 @@ impl Roots {
                 .parse::<SpanId>()
                 .map_or_else(|_| id.to_owned(), |id| id.to_string());
             self.index.insert(id.clone(), self.roots.len());
-            self.roots.push(Root {
-                id,
-                trace: None,
-                name: None,
-                named_at: 0,
-                costs: Costs::default(),
-                sampled: None,
-                ended: None,
-            });
+            self.roots.push(Root::new(id));
             self.roots.len() - 1
         });
         &mut self.roots[index]
@@ -242,6 +324,14 @@ impl Roots {
             let normal = id.parse::<SpanId>().ok()?.to_string();
             self.index.get(&normal).copied()
         })
+    }
+
+    /// The local root of a sample, once all is [settled](Self::settle).
+    pub fn find_of(&self, tags: &Tags<'_>) -> Option<usize> {
+        match self.lineage.root_of(tags) {
+            Some(root) => self.find(&root.to_string()),
+            None => self.find(tags.root?),
+        }
     }
 
     /// The root at a place that [`find`](Self::find) told.

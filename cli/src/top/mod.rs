@@ -13,10 +13,11 @@ use vtprof_profile::model::{Frame, Profile};
 use crate::args::{TopArgs, TopBy, TopOrder};
 use crate::cost::{Covered, Pricing};
 use crate::figures::Sum;
-use crate::focus::Focus;
+use crate::flame::condition::Condition;
 use crate::input::{self, Loaded};
-use crate::measure::{Chooser, Measure};
+use crate::measure::{Chooser, Measure, Reader};
 use crate::package::package_of;
+use crate::pending::Pending;
 use crate::selection::{Choice, Selection};
 use crate::tags::TagKeys;
 use crate::text::NO_STACK;
@@ -38,7 +39,7 @@ struct Row {
 #[derive(Debug)]
 struct Top {
     by: TopBy,
-    focus: Vec<Focus>,
+    focus: Condition,
     rows: Vec<Row>,
     index: HashMap<String, usize>,
     /// For each row the last sample that was added to its total, so that recursion counts once.
@@ -50,7 +51,7 @@ struct Top {
 }
 
 impl Top {
-    fn new(by: TopBy, focus: Vec<Focus>) -> Self {
+    fn new(by: TopBy, focus: Condition) -> Self {
         Top {
             by,
             focus,
@@ -64,9 +65,7 @@ impl Top {
         }
     }
 
-    fn add(&mut self, profile: &Profile, chooser: &mut Chooser) -> Result<()> {
-        let reader = chooser.reader(profile)?;
-        self.covered.add(profile);
+    fn add(&mut self, profile: &Profile, reader: Reader, pending: &Pending) {
         let keys = TagKeys::of(profile);
         // Rows of this profile's functions, so that names are looked up once and not per frame.
         let mut row_of: Vec<Option<usize>> = vec![None; profile.functions.len()];
@@ -75,7 +74,7 @@ impl Top {
             self.whole.add(sum);
             if !self.focus.is_empty() {
                 let tags = keys.read(profile, &sample);
-                if !self.focus.iter().all(|focus| focus.matches(&tags)) {
+                if !self.focus.takes(&tags, pending.root_of(&tags)) {
                     continue;
                 }
             }
@@ -92,7 +91,6 @@ impl Top {
                 self.count(row, sum, true);
             }
         }
-        Ok(())
     }
 
     fn row_of_frame(
@@ -160,24 +158,46 @@ impl Top {
 /// Runs the command.
 pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
     let begin = || {
-        let top = Top::new(args.by, args.focus.clone());
+        let focus = Condition {
+            focus: args.focus.clone(),
+            ..Condition::default()
+        };
+        let top = Top::new(args.by, focus);
         (top, Chooser::new(args.input.sample_type.as_deref()))
     };
     let (mut top, mut chooser) = begin();
+    let mut pending = Pending::new(&args.focus, false);
     let mut selection = Selection::new(&args.input);
     input::read_all(&args.input.files, |loaded| {
-        // A folder of the agent has spans beside its profiles.
-        let Loaded::Profile(profile) = loaded else {
-            return Ok(());
+        let profile = match loaded {
+            Loaded::Profile(profile) => profile,
+            // A folder of the agent has spans beside its profiles.
+            Loaded::Spans { list, .. } => {
+                pending.add_spans(list);
+                return Ok(());
+            }
         };
         match selection.judge(&profile)? {
             Choice::LeaveOut => return Ok(()),
-            Choice::TakeAnew => (top, chooser) = begin(),
+            Choice::TakeAnew => {
+                (top, chooser) = begin();
+                pending.forget_profiles();
+            }
             Choice::Take => {}
         }
-        top.add(&profile, &mut chooser)
+        let reader = chooser.reader(&profile)?;
+        top.covered.add(&profile);
+        if !pending.hold(&profile)? {
+            top.add(&profile, reader, &pending);
+        }
+        Ok(())
     })?;
     selection.conclude()?;
+    for of in pending.finish() {
+        // Its parts have been counted by the other.
+        let reader = chooser.clone().reader(&of.profile)?;
+        top.add(&of.profile, reader, &pending);
+    }
     let Some(measure) = chooser.measure() else {
         bail!("no profile among the inputs, only spans");
     };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use hyper::body::Bytes;
 use vtprof_profile::ids::SpanId;
+use vtprof_profile::spans::SpanFiles;
 
 use super::windows::{Content, Snapshot};
 use crate::figures::plural;
@@ -75,7 +76,7 @@ impl Documents {
 
     fn make(&self, snapshot: &Snapshot, root: Option<SpanId>) -> Result<Vec<u8>> {
         let mut parts = Vec::new();
-        let mut spans = Vec::new();
+        let mut spans = SpanFiles::default();
         let mut moments = BTreeMap::new();
         let mut left_out = 0_u64;
         for content in &snapshot.contents {
@@ -94,7 +95,7 @@ impl Documents {
                     list,
                     left_out: more,
                 } => {
-                    spans.push(list.clone());
+                    spans.join(list.clone());
                     left_out = left_out.saturating_add(*more);
                 }
             }
@@ -107,7 +108,13 @@ impl Documents {
             notes.push(format!("{spans} ended and are in no span file"));
         }
         let mut builder = Builder::new();
-        builder.add_with(Side::Shown, &parts, spans, &Default::default(), root)?;
+        let spans = spans.finish();
+        let without_times = spans.without_times();
+        if without_times > 0 {
+            let spans = plural(i128::from(without_times), "span");
+            notes.push(format!("{spans} without a start and an end left out"));
+        }
+        builder.add_with(Side::Shown, &parts, [spans], &Default::default(), root)?;
         builder.finish(&About {
             title: &self.title,
             version: env!("CARGO_PKG_VERSION"),

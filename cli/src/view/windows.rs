@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use vtprof_profile::gzip::ReadError;
 use vtprof_profile::model::Profile;
-use vtprof_profile::spans::SpanList;
+use vtprof_profile::spans::SpanFiles;
 
 use crate::figures::{self, plural};
 use crate::input::{self, Loaded};
@@ -30,8 +30,8 @@ pub enum Content {
         /// Where it is of a moment: which ones are of the same process.
         series: Option<String>,
     },
-    /// Local root spans; no other is shown.
-    Spans { list: SpanList, left_out: u64 },
+    /// Spans that ended.
+    Spans { list: SpanFiles, left_out: u64 },
 }
 
 #[derive(Debug)]
@@ -224,16 +224,13 @@ impl Windows {
     }
 }
 
-fn content(loaded: Loaded, path: &Path) -> Content {
+fn content(loaded: Loaded<SpanFiles>, path: &Path) -> Content {
     match loaded {
         Loaded::Profile(profile) => Content::Profile {
             series: input::series(&profile, &path.display().to_string()),
             profile,
         },
-        Loaded::Spans { mut list, left_out } => {
-            list.spans.retain(|span| span.is_local_root());
-            Content::Spans { list, left_out }
-        }
+        Loaded::Spans { list, left_out } => Content::Spans { list, left_out },
     }
 }
 

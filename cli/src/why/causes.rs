@@ -122,7 +122,12 @@ pub fn of(
         let key = (
             class.filter(|_| kind == Kind::LockOwner),
             frame,
-            tags.name.unwrap_or(NO_SPAN),
+            tags.name
+                .or_else(|| {
+                    let (_, request) = requests.find(requests.root_of(&tags)?)?;
+                    Some(&request.name)
+                })
+                .unwrap_or(NO_SPAN),
         );
         let (known, by_class) = sums.entry(key).or_default();
         known.add(sum);

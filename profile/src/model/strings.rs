@@ -65,7 +65,11 @@ impl Strings {
         Ok(strings)
     }
 
-    pub(crate) fn push(&mut self, text: &str) -> Result<StringIndex, Flaw> {
+    /// Adds a text, also one that is there.
+    ///
+    /// # Errors
+    /// There are as many as there can be.
+    pub fn push(&mut self, text: &str) -> Result<StringIndex, Flaw> {
         let next = index(self.ends.len())?;
         self.text.push_str(text);
         self.ends.push(self.text.len());

@@ -1,0 +1,38 @@
+//! Whether the clocks of profiles and spans are apart: then samples are outside of their spans' time, and the tags may be right.
+
+use super::ledger::Ledger;
+use super::row::SLACK;
+use super::side::Side;
+
+/// The share of the samples that must be within their spans' time, were the spans moved by one length of time.
+const NEARLY_ALL: f64 = 0.98;
+
+/// By how much spans are later than profiles, ns, about; negative where they are earlier. `None` where no one length of time
+/// explains nearly all samples.
+pub fn apart(ledger: &Ledger, side: &Side<'_>) -> Option<f64> {
+    let mut ends = Vec::new();
+    let mut whole = 0.0;
+    for (span, charge) in &side.charges {
+        let Some(life) = side.lives.get(span) else {
+            continue;
+        };
+        for (window, _, samples) in &charge.windows {
+            // Of what says no time nothing is outside.
+            let (start, end) = ledger.times(*window)?;
+            ends.push((life.start - end - SLACK, *samples));
+            ends.push((life.end - start + SLACK, -samples));
+            whole += samples;
+        }
+    }
+    // Where two meet, the one that begins is first.
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    let (mut within, mut most, mut best) = (0.0, 0.0, None);
+    for (at, (shift, samples)) in ends.iter().enumerate() {
+        within += samples;
+        if within > most {
+            let next = ends.get(at + 1).map_or(*shift, |(next, _)| *next);
+            (most, best) = (within, Some((shift + next) / 2.0));
+        }
+    }
+    best.filter(|shift| most >= NEARLY_ALL * whole && shift.abs() > SLACK)
+}

@@ -1,0 +1,79 @@
+//! Profiles of which only all inputs together tell what counts: a request may get its last name in a later window, and the
+//! span that another is below may be in a later file.
+
+use anyhow::Result;
+use vtprof_profile::model::Profile;
+use vtprof_profile::spans::SpanList;
+
+use crate::by_kind::{ByKind, OfKind};
+use crate::focus::Focus;
+use crate::spans::roots::{Root, Roots};
+use crate::tags::{TagKeys, Tags};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Pending {
+    needs_names: bool,
+    needs_roots: bool,
+    roots: Roots,
+    held: ByKind,
+}
+
+impl Pending {
+    /// For that focus; `needs_roots` where local roots are asked for beside it.
+    pub fn new(focus: &[Focus], needs_roots: bool) -> Self {
+        let has = |is: fn(&Focus) -> bool| focus.iter().any(is);
+        Pending {
+            needs_names: has(|focus| matches!(focus, Focus::Name(_))),
+            needs_roots: needs_roots || has(|focus| matches!(focus, Focus::Root(_))),
+            ..Pending::default()
+        }
+    }
+
+    /// Whether spans tell anything.
+    pub fn needs_spans(&self) -> bool {
+        self.needs_names || self.needs_roots
+    }
+
+    /// Holds a profile whose samples cannot be judged yet; whether that is so.
+    ///
+    /// # Errors
+    /// The sum of all that are held is too large.
+    pub fn hold(&mut self, profile: &Profile) -> Result<bool> {
+        let waits = self.needs_names
+            || self.needs_roots && {
+                let keys = TagKeys::of(profile);
+                let mut samples = profile.samples.iter();
+                samples.any(|sample| keys.read(profile, &sample).stands_in)
+            };
+        if waits {
+            self.roots.add_names(profile);
+            self.held.of(profile).add(profile)?;
+        }
+        Ok(waits)
+    }
+
+    /// As if no profile had been read.
+    pub fn forget_profiles(&mut self) {
+        self.held = ByKind::default();
+        self.roots.forget_profiles();
+    }
+
+    /// Adds the spans of a file.
+    pub fn add_spans(&mut self, list: SpanList) {
+        if self.needs_spans() {
+            self.roots.add_spans(list, 0);
+        }
+    }
+
+    /// What was held, once all is read.
+    pub fn finish(&mut self) -> Vec<OfKind> {
+        self.roots.settle();
+        std::mem::take(&mut self.held).finish()
+    }
+
+    /// The local root of a sample that was held, if any.
+    pub fn root_of(&self, tags: &Tags<'_>) -> Option<&Root> {
+        self.roots.get(self.roots.find_of(tags)?)
+    }
+}

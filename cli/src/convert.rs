@@ -29,6 +29,7 @@ pub fn run(args: &ConvertArgs, out: &mut impl Write) -> Result<()> {
     let form = form(args)?;
     let is_text = form.format.is_text() && !form.is_gzipped;
     output.check(&args.files.files, is_text)?;
+    output.check_other(&args.files.files)?;
     let profiles = read(args)?;
     let file = File::of(&profiles, form, args)?;
     match output {

@@ -45,18 +45,20 @@ pub fn run(args: &FlameArgs, out: &mut impl Write) -> Result<()> {
     if format == FlameFormat::Html && args.sample_type.is_some() {
         bail!("--sample-type is for svg and collapsed: a page has all of them");
     }
+    if let Some(path) = to_file {
+        let mut inputs = args.files.files.clone();
+        inputs.extend(args.base.iter().cloned());
+        let output = Output::File(path.to_owned());
+        output.check(&inputs, true)?;
+        output.check_other(&inputs)?;
+    }
     let sets = Sets::read(args)?;
     let bytes = match format {
         FlameFormat::Html => sets.page(args)?,
         FlameFormat::Svg | FlameFormat::Collapsed => sets.stacks(args, format)?,
     };
     match to_file {
-        Some(path) => {
-            let mut inputs = args.files.files.clone();
-            inputs.extend(args.base.iter().cloned());
-            Output::File(path.to_owned()).check(&inputs, true)?;
-            output::write_file(path, |out| out.write_all(&bytes))
-        }
+        Some(path) => output::write_file(path, |out| out.write_all(&bytes)),
         None => Ok(out.write_all(&bytes)?),
     }
 }

@@ -40,12 +40,14 @@ impl Bundle {
             }
             Ok(())
         })?;
-        bundle.profiles = sums.finish();
+        bundle.profiles = sums.finish()?;
         Ok(bundle)
     }
 
-    /// The profile of that kind.
+    /// The profile of that kind, else one that has its values beside those of another.
     pub fn of(&self, kind: Kind) -> Option<&OfKind> {
-        self.profiles.iter().find(|of| of.kind == Some(kind))
+        let mut alone = self.profiles.iter();
+        let alone = alone.find(|of| of.kind == Some(kind));
+        alone.or_else(|| self.profiles.iter().find(|of| of.has(kind)))
     }
 }

@@ -65,13 +65,13 @@ fn read(args: &ConvertArgs) -> Result<Vec<Profile>> {
             has_spans = true;
             return Ok(());
         };
-        if args.kind.is_some() && Kind::of(&profile) != args.kind {
+        if args.kind.is_some_and(|kind| !kind.is_in(&profile)) {
             return Ok(());
         }
         sums.of(&profile).add(&profile)?;
         Ok(())
     })?;
-    let profiles = sums.finish().into_iter().map(|of| of.profile);
+    let profiles = sums.finish()?.into_iter().map(|of| of.profile);
     let profiles: Vec<_> = profiles.collect();
     if profiles.is_empty() {
         match args.kind {
@@ -171,7 +171,8 @@ fn one(profiles: &[Profile], form: Form) -> Result<&Profile> {
 /// Index of the one that is written.
 fn sample_type(profile: &Profile, args: &ConvertArgs) -> Result<usize> {
     let types = &profile.sample_types;
-    match &args.sample_type {
+    let amount = args.kind.map(|kind| kind.amount().kind);
+    match args.sample_type.as_deref().or(amount) {
         None => Ok(profile
             .default_sample_type
             .unwrap_or(types.len().saturating_sub(1))),

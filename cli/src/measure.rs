@@ -67,7 +67,12 @@ impl Chooser {
                 .iter()
                 .position(|t| is(t, &measure.kind, &measure.unit)),
             (None, Some(kind)) => profile.sample_type(kind),
-            (None, None) => profile.default_sample_type.or(types.len().checked_sub(1)),
+            (None, None) => {
+                let amount = Kind::of(profile).map(Kind::amount);
+                let amount = amount.and_then(|amount| profile.sample_type(amount.kind));
+                let default = profile.default_sample_type.or(amount);
+                default.or(types.len().checked_sub(1))
+            }
         };
         let Some((index, value_type)) = found.and_then(|index| Some((index, types.get(index)?)))
         else {

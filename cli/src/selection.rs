@@ -50,7 +50,9 @@ impl Selection {
     /// # Errors
     /// A kind was asked for, and this profile has none.
     pub fn judge(&mut self, profile: &Profile) -> Result<Choice> {
-        let Some(kind) = Kind::of(profile) else {
+        let wanted = self.asked.or(self.implied);
+        let is_in = |kind: &Kind| kind.is_in(profile);
+        let Some(kind) = wanted.filter(is_in).or_else(|| Kind::of(profile)) else {
             if let Some(asked) = self.asked {
                 bail!(
                     "not a profile of the kind {}, or of any known",
@@ -60,7 +62,7 @@ impl Selection {
             self.unknown_taken = true;
             return Ok(Choice::Take);
         };
-        let is_wanted = match (self.asked.or(self.implied), self.taken) {
+        let is_wanted = match (wanted, self.taken) {
             (Some(wanted), _) => kind == wanted,
             (None, Some((taken, _))) => kind <= taken,
             (None, None) => true,

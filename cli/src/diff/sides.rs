@@ -199,10 +199,10 @@ fn choose<'a>(bundles: [&'a Bundle; 2], args: &DiffArgs) -> Result<[&'a OfKind; 
     let candidates = |bundle: &'a Bundle| bundle.profiles.iter().filter(|of| has_type(of));
     let wanted = args.kind.or(implied);
     let found = candidates(bundles[0])
-        .filter(|of| wanted.is_none_or(|wanted| of.kind == Some(wanted)))
+        .filter(|of| wanted.is_none_or(|wanted| of.has(wanted)))
         .filter_map(|good| {
             let bad = candidates(bundles[1]).find(|bad| {
-                bad.kind == good.kind
+                wanted.map_or(bad.kind == good.kind, |wanted| bad.has(wanted))
                     && (good.kind.is_some()
                         || args.sample_type.is_some()
                         || bad.profile.sample_types == good.profile.sample_types)
@@ -210,7 +210,10 @@ fn choose<'a>(bundles: [&'a Bundle; 2], args: &DiffArgs) -> Result<[&'a OfKind; 
             Some([good, bad?])
         })
         // Those of others stand first in a bundle.
-        .min_by_key(|[good, _]| (good.kind.is_none(), good.kind));
+        .min_by_key(|[good, _]| {
+            let is_beside = wanted.is_some() && good.kind != wanted;
+            (is_beside, good.kind.is_none(), good.kind)
+        });
     let Some(found) = found else {
         let has = |bundle: &Bundle| {
             let kinds = bundle.profiles.iter();
@@ -257,7 +260,7 @@ fn finish(
     let wanted = args
         .sample_type
         .as_deref()
-        .or(kind.map(|kind| kind.amount().kind));
+        .or(args.kind.or(kind).map(|kind| kind.amount().kind));
     let mut chooser = Chooser::new(wanted);
     let readers = [
         chooser.reader(&inputs[0].of_kind.profile)?,

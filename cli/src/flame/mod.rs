@@ -20,6 +20,7 @@ use vtprof_profile::kind::Kind;
 
 use crate::args::{FilesArgs, FlameArgs, FlameFormat};
 use crate::bundle::{Bundle, OfKind};
+use crate::by_kind::share_columns;
 use crate::figures::plural;
 use crate::measure::Chooser;
 use crate::output::{self, Output};
@@ -82,7 +83,7 @@ struct Sets {
 
 impl Sets {
     fn read(args: &FlameArgs) -> Result<Self> {
-        let shown = Bundle::read(&args.files)?;
+        let mut shown = Bundle::read(&args.files)?;
         let base = (!args.base.is_empty()).then(|| {
             let files = FilesArgs {
                 files: args.base.clone(),
@@ -90,7 +91,15 @@ impl Sets {
             };
             Bundle::read(&files).context("--base")
         });
-        let base = base.transpose()?;
+        let mut base = base.transpose()?;
+        // What is compared has the same columns.
+        for shown in &mut shown.profiles {
+            for base in base.iter_mut().flat_map(|base| &mut base.profiles) {
+                if base.kind == shown.kind {
+                    share_columns(&mut [&mut *shown, base]);
+                }
+            }
+        }
         if let Some(kind) = args.kind
             && shown.of(kind).is_none()
         {
@@ -130,7 +139,7 @@ impl Sets {
         let mut builder = Builder::new();
         let mut notes = Vec::new();
         for (side, bundle, condition) in self.sides() {
-            let wanted = |of: &&OfKind| args.kind.is_none() || of.kind == args.kind;
+            let wanted = |of: &&OfKind| args.kind.is_none_or(|kind| of.has(kind));
             let parts: Vec<_> = bundle.profiles.iter().filter(wanted).map(part).collect();
             builder.add(side, &parts, [bundle.spans.clone()], condition)?;
             if bundle.spans_left_out > 0 {
@@ -151,7 +160,7 @@ impl Sets {
 
     fn stacks(&self, args: &FlameArgs, format: FlameFormat) -> Result<Vec<u8>> {
         let chosen = choose(&self.shown, args)?;
-        let amount = chosen.kind.map(|kind| kind.amount().kind);
+        let amount = args.kind.or(chosen.kind).map(|kind| kind.amount().kind);
         let mut chooser = Chooser::new(args.sample_type.as_deref().or(amount));
         let mut collapsed = Collapsed::default();
         for (side, bundle, condition) in self.sides() {

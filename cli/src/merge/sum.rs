@@ -45,9 +45,12 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
         match document {
             Document::Profile(profile) => {
                 let kind = Kind::of(&profile);
-                if let Some(asked) = args.kind
-                    && kind.map(KindOrSpans::Kind) != Some(asked)
-                {
+                let is_wanted = match args.kind {
+                    None => true,
+                    Some(KindOrSpans::Kind(asked)) => asked.is_in(&profile),
+                    Some(KindOrSpans::Spans) => false,
+                };
+                if !is_wanted {
                     let name = kind.map_or("other", Kind::name);
                     *left_out.entry(name).or_default() += 1;
                     return Ok(());
@@ -84,8 +87,12 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
         note("no sample matches the focus; `vtprof spans` lists names and ids");
     }
     let mut names = BTreeSet::new();
-    let profiles = sums.finish().into_iter().map(|of| OfKind {
-        name: name(of.kind, &of.profile.sample_types, &mut names),
+    let asked = args.kind.and_then(|asked| match asked {
+        KindOrSpans::Kind(kind) => Some(kind),
+        KindOrSpans::Spans => None,
+    });
+    let profiles = sums.finish()?.into_iter().map(|of| OfKind {
+        name: name(asked.or(of.kind), &of.profile.sample_types, &mut names),
         profile: of.profile,
     });
     Ok(Sums {

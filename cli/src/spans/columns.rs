@@ -64,7 +64,9 @@ pub enum Taken {
 /// See the module.
 #[derive(Debug)]
 pub struct Columns {
-    sample_type: Option<String>,
+    measure: Option<String>,
+    /// `--kind`.
+    asked: Option<Kind>,
     /// Where one measure was asked for.
     selection: Option<Selection>,
     list: Vec<Column>,
@@ -74,7 +76,8 @@ impl Columns {
     pub fn new(args: &InputArgs) -> Self {
         let one = args.kind.is_some() || args.sample_type.is_some();
         Columns {
-            sample_type: args.sample_type.clone(),
+            measure: args.measure().map(str::to_owned),
+            asked: args.kind,
             selection: one.then(|| Selection::new(args)),
             list: Vec::new(),
         }
@@ -96,8 +99,8 @@ impl Columns {
         }
         if choice == Choice::TakeAnew || self.list.is_empty() {
             self.list = vec![Column {
-                kind,
-                chooser: Chooser::new(self.sample_type.as_deref()),
+                kind: self.asked.or(kind),
+                chooser: Chooser::new(self.measure.as_deref()),
             }];
         }
         let reader = self.list[0].chooser.reader(profile)?;

@@ -161,7 +161,7 @@ impl Top {
 pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
     let begin = || {
         let top = Top::new(args.by, args.focus.clone());
-        (top, Chooser::new(args.input.sample_type.as_deref()))
+        (top, Chooser::new(args.input.measure()))
     };
     let (mut top, mut chooser) = begin();
     let mut selection = Selection::new(&args.input);

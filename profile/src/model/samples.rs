@@ -115,6 +115,14 @@ impl Samples {
         }
     }
 
+    /// Keeps these values of each sample, below [`width`](Self::width), in this order.
+    pub(crate) fn keep_columns(&mut self, columns: &[usize]) {
+        let rows = self.values.chunks_exact(self.width.max(1));
+        let kept = rows.flat_map(|values| columns.iter().map(|column| values[*column]));
+        self.values = kept.collect();
+        self.width = columns.len();
+    }
+
     /// Values of each sample.
     pub(crate) fn width(&self) -> usize {
         self.width

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use vtprof_profile::model::Profile;
+use vtprof_profile::window::Window;
 
 use crate::measure::Measure;
 
@@ -13,34 +14,22 @@ const REFUSED: &str = "only CPU time is paid for: a thread that waits costs no v
 /// The time in which profiles were taken. Windows that overlap, of several processes, count once.
 #[derive(Debug, Default)]
 pub struct Covered {
-    /// Start and end, ns since the Unix epoch.
-    windows: Vec<(i64, i64)>,
+    windows: Vec<Window>,
     /// Profiles that do not say how long they took.
     unknown: usize,
 }
 
 impl Covered {
     pub fn add(&mut self, profile: &Profile) {
-        if profile.time_nanos > 0 && profile.duration_nanos > 0 {
-            let end = profile.time_nanos.saturating_add(profile.duration_nanos);
-            self.windows.push((profile.time_nanos, end));
-        } else {
-            self.unknown += 1;
+        match Window::of(profile).filter(|window| window.covered > 0) {
+            Some(window) => self.windows.push(window),
+            None => self.unknown += 1,
         }
     }
 
     /// All of it, ns.
     fn nanos(&self) -> i128 {
-        let mut windows = self.windows.clone();
-        windows.sort_unstable();
-        let mut covered_to = i64::MIN;
-        let mut nanos = 0;
-        for (start, end) in windows {
-            let from = start.max(covered_to);
-            nanos += (i128::from(end) - i128::from(from)).max(0);
-            covered_to = covered_to.max(end);
-        }
-        nanos
+        Window::together(&self.windows).map_or(0, |all| all.covered.into())
     }
 }
 
@@ -90,22 +79,6 @@ impl Pricing {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn covered(windows: &[(i64, i64)]) -> i128 {
-        Covered {
-            windows: windows.to_vec(),
-            unknown: 0,
-        }
-        .nanos()
-    }
-
-    #[test]
-    fn time_that_two_processes_were_profiled_in_counts_once_and_gaps_not_at_all() {
-        assert_eq!(covered(&[]), 0);
-        assert_eq!(covered(&[(10, 20), (20, 30)]), 20);
-        assert_eq!(covered(&[(15, 30), (10, 20)]), 20);
-        assert_eq!(covered(&[(10, 100), (20, 30), (200, 201)]), 91);
-    }
 
     #[test]
     fn half_a_cpu_is_365_hours_a_month() {

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{Profile, Sample, ValueType};
+use vtprof_profile::window::Window;
 
 use crate::figures::{self, Sum, plural};
 use crate::text::printable;
@@ -105,12 +106,9 @@ impl Chooser {
         };
         self.counted &= !matches!(count, Count::Unknown);
         self.profiles += 1;
-        if profile.time_nanos > 0 {
-            let end = profile
-                .time_nanos
-                .saturating_add(profile.duration_nanos.max(0));
-            let (start, last) = self.window.unwrap_or((profile.time_nanos, end));
-            self.window = Some((start.min(profile.time_nanos), last.max(end)));
+        if let Some(Window { start, end, .. }) = Window::of(profile) {
+            let (first, last) = self.window.unwrap_or((start, end));
+            self.window = Some((first.min(start), last.max(end)));
         }
         Ok(Reader {
             value: index,

@@ -7,6 +7,8 @@ pub const WINDOW: &str = "window: ";
 pub const COUNTERS: &str = "counters (those not named are 0): ";
 /// Begins the line of what was sent.
 pub const PUSH: &str = "push (those not named are 0): ";
+/// Begins the line of the time that a sum is of, where its head cannot tell it.
+pub const COVERED: &str = "covered: ";
 
 /// The pairs behind the beginning of a line.
 pub fn figures(pairs: &str) -> impl Iterator<Item = (&str, i128)> {

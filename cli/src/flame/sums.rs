@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{Profile, ValueType};
+use vtprof_profile::window::Window;
 
 use super::columns::{ProfileColumns, RowColumns, TypeColumn};
 use super::groups::GroupId;
@@ -103,11 +104,9 @@ impl Rows {
 
     /// Its time is that of all of them, from the first start to the last end.
     pub fn note_window(&mut self, profile: &Profile) {
-        if profile.time_nanos <= 0 {
+        let Some(Window { start, end, .. }) = Window::of(profile) else {
             return;
-        }
-        let start = profile.time_nanos;
-        let end = start.saturating_add(profile.duration_nanos.max(0));
+        };
         let (first, last) = self.window.unwrap_or((start, end));
         self.window = Some((first.min(start), last.max(end)));
     }

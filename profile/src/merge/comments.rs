@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::comments::{COUNTERS, PUSH, WINDOW, figures};
+use crate::comments::{COUNTERS, COVERED, PUSH, WINDOW, figures};
 
 /// How a figure of several windows is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +74,8 @@ impl Comments {
                 }
             } else if let Some(window) = line.strip_prefix(WINDOW) {
                 self.add_window(window);
+            } else if line.starts_with(COVERED) {
+                // Of one part; that of the sum is the merger's to tell.
             } else if self.known_facts.insert(line.clone()) {
                 self.facts.push(line.clone());
             }

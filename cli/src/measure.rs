@@ -126,6 +126,11 @@ impl Chooser {
         self.counted
     }
 
+    /// Relative standard error of such a sum; `None` where not all of it knows its number of samples.
+    pub fn error(&self, sum: Sum) -> Option<f64> {
+        figures::relative_error(sum.samples).filter(|_| self.counted)
+    }
+
     /// Profiles read.
     pub fn profiles(&self) -> usize {
         self.profiles

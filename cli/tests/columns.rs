@@ -191,6 +191,51 @@ fn sides_of_a_picture_have_the_columns_that_both_have() {
     }
 }
 
+#[test]
+fn a_sum_of_which_a_part_is_not_counted_has_no_error() {
+    let folder = Folder::new();
+    let root = |number| (id(number), vec![5, 50 * MILLI]);
+    let counted = write(&folder, "counted.pb.gz", &[SAMPLES, CPU], &[root(1)]);
+    let mut builder = ProfileBuilder::new(&[value_type(CPU)], value_type(("other", "count")), 0);
+    let function = builder.function("f", "", "", 0);
+    let location = builder.location(function, 0);
+    builder
+        .sample(&[location], &[70 * MILLI], &[])
+        .expect("a good sample");
+    support::write(&builder.finish(), &folder.file("not.pb.gz"));
+    let not = folder
+        .file("not.pb.gz")
+        .to_str()
+        .expect("a path")
+        .to_owned();
+    support::write_spans(
+        &spans_to_traces("shop", [support::local_root(&id(1), "GET /", 100)]),
+        &folder.file("x-spans-x.pb.gz"),
+    );
+    let spans = folder.file("x-spans-x.pb.gz");
+    let files = [counted, not, spans.to_str().expect("a path").to_owned()];
+    for command in [
+        &["top"][..],
+        &["spans"],
+        &["spans", "--by", "endpoint"],
+        &["spans", "--kind", "cpu"],
+    ] {
+        for (count, has_error) in [(1, true), (2, false)] {
+            let mut given: Vec<_> = command.iter().copied().collect();
+            given.extend(files[..count].iter().map(String::as_str));
+            given.push(&files[2]);
+            let words = stdout(&run(&given));
+            let has = words.contains("±1") || words.contains("±4");
+            assert_eq!(has, has_error, "{command:?}: {words}");
+            let table = stdout(&run(given.iter().chain(&["--csv"])));
+            // 1/√5.
+            assert_eq!(table.contains("0.447"), has_error, "{command:?}: {table}");
+            let answer = stdout(&run(given.iter().chain(&["--json"])));
+            assert_eq!(answer.contains("0.447"), has_error, "{command:?}: {answer}");
+        }
+    }
+}
+
 /// What Go's heap profiles have.
 const HEAP: [(&str, &str); 4] = [
     ("alloc_objects", "count"),

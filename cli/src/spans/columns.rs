@@ -1,5 +1,6 @@
 //! What is shown of each span: one measure where one was asked for, else one of each kind of profile that is there.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -213,6 +214,14 @@ impl Costs {
         let all = self.states.iter();
         all.filter(move |((of, _), _)| *of == column)
             .map(|((_, state), value)| (&**state, *value))
+    }
+
+    /// The states of a column, those with the most first.
+    pub fn state_names(&self, column: ColumnId) -> Vec<String> {
+        let mut states: Vec<_> = self.states(column).collect();
+        states.sort_by_key(|(name, value)| (Reverse(*value), *name));
+        let names = states.into_iter().map(|(name, _)| name.to_owned());
+        names.collect()
     }
 
     /// The value of a column in one state.

@@ -188,6 +188,25 @@ Shop.lambda$serve$0 with blanks 1\r
 }
 
 #[test]
+fn numbers_that_cannot_be_samples_are_none_and_have_no_error() {
+    let folder = Folder::new();
+    for (text, samples) in [
+        ("a;b 60000000000\na 240000000000\n", None),
+        ("a;b 100000\na 0\n", None),
+        ("a;b 99999\na 240000000000\n", Some(240_000_099_999)),
+        ("step 3 12\na 9\n", Some(21)),
+    ] {
+        fs::write(folder.file("a.folded"), text).expect("a temporary file");
+        let answer = json(["top", &path(&folder, "a.folded")]);
+        let whole = &answer["whole"];
+        assert_eq!(whole["samples"].as_i64(), samples, "{text}");
+        assert_eq!(whole["relative_error"].is_null(), samples.is_none());
+        let kind = samples.map_or("values", |_| "samples");
+        assert_eq!(answer["measure"]["kind"], kind, "{text}");
+    }
+}
+
+#[test]
 fn lines_that_are_no_stacks_are_refused_with_their_number() {
     let folder = Folder::new();
     for (text, reason) in [
@@ -204,6 +223,10 @@ fn lines_that_are_no_stacks_are_refused_with_their_number() {
             "line 1: no whole number at its end: not collapsed stacks",
         ),
         ("\n\n", "no stack in it"),
+        (
+            "a;b 3 12\n\na 0 9\n",
+            "two numbers on each line: the difference of two profiles, which has no one sum; give those it was made of",
+        ),
     ] {
         fs::write(folder.file("a.folded"), text).expect("a temporary file");
         let file = path(&folder, "a.folded");

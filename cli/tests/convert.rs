@@ -207,6 +207,40 @@ fn numbers_that_cannot_be_samples_are_none_and_have_no_error() {
 }
 
 #[test]
+fn sums_that_no_value_holds_are_refused_and_not_clipped() {
+    let folder = Folder::new();
+    let most = i64::MAX / PERIOD;
+    for (name, root) in [("a.pb.gz", A), ("b.pb.gz", B)] {
+        CpuProfile::window(0)
+            .burn(most, &["f"], &tags(root, "GET /"))
+            .write(&folder.file(name));
+    }
+    let [a, b, sum] = ["a.pb.gz", "b.pb.gz", "sum.pb.gz"].map(|name| path(&folder, name));
+    let whole = json(["top", &a, &b])["whole"]["value"].to_string();
+    assert_eq!(whole, (i128::from(most * PERIOD) * 2).to_string());
+    // Under other labels each is a sample of its own.
+    convert(&[&a, &b, "-o", &sum, "--to", "pprof"]);
+    for args in [
+        &[
+            "merge",
+            &a,
+            &b,
+            "--drop-labels",
+            "span_id,local_root_span_id",
+            "-o",
+            "-",
+        ][..],
+        &["convert", &sum, "-o", "-", "--to", "collapsed"],
+        &["convert", &sum, "-o", "-", "--to", "speedscope"],
+    ] {
+        let output = run(args);
+        let reason = "values of one stack add up to more than 64 bits hold\n";
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(stderr(&output).ends_with(reason), "{args:?}: {output:?}");
+    }
+}
+
+#[test]
 fn lines_that_are_no_stacks_are_refused_with_their_number() {
     let folder = Folder::new();
     for (text, reason) in [

@@ -150,7 +150,7 @@ impl Builder {
             let node = walker.leaf(&sample, &mut self.stacks, &mut self.texts);
             let group = groups.of_sample(&tags, root);
             let samples = counts.map_or(0, |reader| reader.sum(&sample).samples);
-            rows.add((node, group), width, sample.values, samples);
+            rows.add((node, group), width, sample.values, samples)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
-use super::functions::{saturated, sum};
+use super::functions::{sum, value};
 use crate::bounds::check_frames;
 use crate::merge::Tables;
 use crate::model::{Flaw, Frame, Function, LocationIndex, Profile, ValueType};
@@ -155,10 +155,7 @@ pub fn write(profile: &Profile, sample_type: usize, out: &mut impl Write) -> io:
         names.insert(index, frame(profile.strings.get(function.name)));
     }
     for stack in sum(profile, |function| function.name) {
-        let value = stack
-            .values
-            .get(sample_type)
-            .map_or(0, |value| saturated(*value));
+        let value = value(stack.values.get(sample_type).copied().unwrap_or(0))?;
         if value == 0 {
             continue;
         }

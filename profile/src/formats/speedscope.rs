@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::calls::Calls;
-use super::functions::{saturated, sum};
+use super::functions::{sum, value};
 use crate::bounds::{Budget, MOST_COLUMNS, Of, check_frames};
 use crate::merge::Tables;
 use crate::model::{self, Flaw, Function, LocationIndex, ValueType};
@@ -170,10 +170,10 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
         })
         .collect();
     let of_type = |(at, sample_type): (usize, &ValueType)| {
-        let weights = stacks.iter().map(|stack| saturated(stack.values[at]));
-        let weights: Vec<_> = weights.collect();
+        let weights = stacks.iter().map(|stack| value(stack.values[at]));
+        let weights = weights.collect::<io::Result<Vec<_>>>()?;
         let whole = weights.iter().map(|weight| i128::from(*weight)).sum();
-        Profile::Sampled {
+        Ok(Profile::Sampled {
             name: sample_type.kind.clone().into(),
             unit: match sample_type.unit.as_str() {
                 unit @ ("nanoseconds" | "microseconds" | "milliseconds" | "seconds" | "bytes") => {
@@ -182,10 +182,10 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
                 _ => "none".into(),
             },
             start_value: Number::Whole(0),
-            end_value: Number::Whole(saturated(whole)),
+            end_value: Number::Whole(value(whole)?),
             samples: samples.as_slice().into(),
             weights: weights.into_iter().map(Number::Whole).collect(),
-        }
+        })
     };
     let file = File {
         schema: SCHEMA.into(),
@@ -194,7 +194,7 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
             .iter()
             .enumerate()
             .map(of_type)
-            .collect(),
+            .collect::<io::Result<_>>()?,
         shared: Shared { frames },
         name: Some(name.into()),
         active_profile_index: profile

@@ -521,6 +521,77 @@ fn speedscope_of_events_is_time_between_them() {
     }
 }
 
+/// A file of speedscope with these profiles, of frames a and b.
+fn speedscope(folder: &Folder, profiles: &str) -> String {
+    let text = format!(
+        r#"{{"shared":{{"frames":[{{"name":"a"}},{{"name":"b"}}]}},"profiles":[{profiles}]}}"#
+    );
+    fs::write(folder.file("x.speedscope.json"), text).expect("a temporary file");
+    path(folder, "x.speedscope.json")
+}
+
+#[test]
+fn threads_of_speedscope_are_added_up_and_told_by_a_label() {
+    let folder = Folder::new();
+    let file = speedscope(
+        &folder,
+        r#"{"type":"evented","name":"main","unit":"milliseconds","startValue":0,"endValue":9,
+            "events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":2}]},
+           {"type":"sampled","name":"pool 7","unit":"milliseconds","startValue":0,"endValue":1,
+            "samples":[[0,1]],"weights":[500.0]}"#,
+    );
+    let answer = json(["top", &file]);
+    assert_eq!(answer["measure"]["kind"], "time");
+    assert_eq!(int(&answer["whole"]["value"]), 502_000_000);
+    let out = path(&folder, "x.pb.gz");
+    convert(&[&file, "-o", &out]);
+    let told: Vec<_> = samples(&out).into_iter().collect();
+    let expected = [("a", "main", 2_000_000), ("b a", "pool 7", 500_000_000)];
+    assert_eq!(told.len(), expected.len(), "{told:?}");
+    for (((_, labels), values), (_, thread, value)) in told.iter().zip(expected) {
+        assert!(
+            labels.contains("thread") && labels.contains(thread),
+            "{labels}"
+        );
+        assert_eq!(*values, [value]);
+    }
+}
+
+#[test]
+fn a_frame_of_speedscope_that_is_not_closed_lasts_to_the_end_if_there_is_one() {
+    let folder = Folder::new();
+    let events = r#""events":[{"type":"O","frame":0,"at":1},{"type":"O","frame":1,"at":4}]"#;
+    let of = |end: &str| {
+        let head = r#""type":"evented","name":"main","unit":"nanoseconds","startValue":0"#;
+        speedscope(&folder, &format!("{{{head},{end}{events}}}"))
+    };
+    let file = of(r#""endValue":10,"#);
+    assert_eq!(int(&json(["top", &file])["whole"]["value"]), 9);
+    for end in [r#""endValue":3,"#, ""] {
+        let error = failure(&run(["top", &of(end)]));
+        assert!(
+            error.ends_with("profile 0: frame 1 is open when the profile ends"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn fractions_of_speedscope_add_up_to_what_they_are_together() {
+    let folder = Folder::new();
+    for (unit, expected) in [("none", 4), ("bytes", 4), ("microseconds", 4_000)] {
+        let file = speedscope(
+            &folder,
+            &format!(
+                r#"{{"type":"sampled","name":"x","unit":"{unit}","startValue":0,"endValue":4,
+                    "samples":[[0],[1]],"weights":[1.5,2.5]}}"#
+            ),
+        );
+        let answer = json(["top", &file]);
+        assert_eq!(int(&answer["whole"]["value"]), expected, "{unit}");
+    }
+}
+
 #[test]
 fn a_name_that_tells_no_format_is_refused_and_an_option_tells_it() {
     let folder = Folder::new();

@@ -37,6 +37,8 @@ impl Covered {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pricing {
     covered_nanos: i128,
+    /// In a unit of the measure.
+    unit_nanos: f64,
 }
 
 /// What a sum costs.
@@ -52,7 +54,14 @@ impl Pricing {
     /// # Errors
     /// The measure is no CPU time, or profiles do not say how long they took.
     pub fn new(measure: &Measure, covered: &Covered) -> Result<Self> {
-        if measure.kind != "cpu" || measure.unit != "nanoseconds" {
+        let unit_nanos = match measure.unit.as_str() {
+            "nanoseconds" => 1.0,
+            "microseconds" => 1e3,
+            "milliseconds" => 1e6,
+            "seconds" => 1e9,
+            _ => 0.0,
+        };
+        if measure.kind != "cpu" || unit_nanos == 0.0 {
             bail!("--cost of {}: {REFUSED}", measure.kind);
         }
         let covered_nanos = covered.nanos();
@@ -63,12 +72,15 @@ impl Pricing {
                 covered.unknown + covered.windows.len()
             );
         }
-        Ok(Pricing { covered_nanos })
+        Ok(Pricing {
+            covered_nanos,
+            unit_nanos,
+        })
     }
 
-    /// Of so many ns of CPU time.
-    pub fn of(&self, cpu_nanos: i128) -> Cost {
-        let vcpus = cpu_nanos as f64 / self.covered_nanos as f64;
+    /// Of so much CPU time, in the unit of the measure.
+    pub fn of(&self, cpu: i128) -> Cost {
+        let vcpus = cpu as f64 * self.unit_nanos / self.covered_nanos as f64;
         Cost {
             vcpus,
             vcpu_hours_a_month: vcpus * HOURS_A_MONTH,
@@ -84,6 +96,7 @@ mod tests {
     fn half_a_cpu_is_365_hours_a_month() {
         let pricing = Pricing {
             covered_nanos: 60_000_000_000,
+            unit_nanos: 1.0,
         };
         let cost = pricing.of(30_000_000_000);
         assert_eq!((cost.vcpus, cost.vcpu_hours_a_month), (0.5, 365.0));

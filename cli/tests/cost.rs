@@ -3,7 +3,7 @@
 mod support;
 
 use support::{CpuProfile, Folder, failure, json, row, run, stdout};
-use vtprof_profile::builder::ProfileBuilder;
+use vtprof_profile::builder::{ProfileBuilder, ValueType};
 use vtprof_profile::kind::Kind;
 
 /// Two windows of a minute: half a vCPU in the first, a quarter of it in Cart.
@@ -97,6 +97,28 @@ fn a_sum_of_several_processes_costs_what_its_files_do_and_is_of_the_same_time() 
     // Of time with gaps it is known how long they are and not where.
     let vcpus = told(&[all]).0.expect("a cost");
     assert!((30.0 / 240.0..=30.0 / 180.0).contains(&vcpus), "{vcpus}");
+}
+
+#[test]
+fn cpu_time_costs_the_same_in_whatever_unit_of_time_it_is() {
+    for (unit, value) in [
+        ("microseconds", 30_000_000),
+        ("milliseconds", 30_000),
+        ("seconds", 30),
+    ] {
+        let folder = Folder::new();
+        let cpu = ValueType { kind: "cpu", unit };
+        let mut builder = ProfileBuilder::new(&[cpu], cpu, 1);
+        builder.set_time(support::START, support::WINDOW);
+        let function = builder.function("f", "", "", 0);
+        let location = builder.location(function, 0);
+        builder
+            .sample(&[location], &[value], &[])
+            .expect("a good sample");
+        support::write(&builder.finish(), &folder.file("x.pb.gz"));
+        let path = folder.path().to_str().expect("a path");
+        assert_eq!(json(["top", path, "--cost"])["vcpus"], 0.5, "{unit}");
+    }
 }
 
 #[test]

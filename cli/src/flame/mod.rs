@@ -33,6 +33,8 @@ use document::{About, Builder, Part};
 use groups::Side;
 use page::Page;
 
+const NOTHING_MATCHES: &str = "no sample matches; `vtprof spans` lists names and ids";
+
 /// Runs the command.
 pub fn run(args: &FlameArgs, out: &mut impl Write) -> Result<()> {
     let to_file = args
@@ -142,6 +144,9 @@ impl Sets {
             let wanted = |of: &&OfKind| args.kind.is_none_or(|kind| of.has(kind));
             let parts: Vec<_> = bundle.profiles.iter().filter(wanted).map(part).collect();
             builder.add(side, &parts, [bundle.spans.clone()], condition)?;
+            if !condition.is_empty() && builder.is_empty(side) {
+                note(NOTHING_MATCHES);
+            }
             if bundle.spans_left_out > 0 {
                 notes.push(format!(
                     "{} ended and are in no span file",
@@ -189,7 +194,7 @@ impl Sets {
             _ => collapsed::write(&lines, &mut bytes)?,
         }
         if lines.is_empty() {
-            note("no sample matches; `vtprof spans` lists names and ids");
+            note(NOTHING_MATCHES);
         }
         Ok(bytes)
     }

@@ -112,6 +112,11 @@ impl Rows {
         Ok(())
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// Its time is that of all of them, from the first start to the last end.
     pub fn note_window(&mut self, profile: &Profile) {
         let Some(Window { start, end, .. }) = Window::of(profile) else {

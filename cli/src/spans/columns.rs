@@ -94,7 +94,7 @@ impl Columns {
             let (id, reader) = self.read_beside(profile, kind)?;
             return Ok(Taken::Into(id, reader));
         };
-        let choice = selection.judge(profile)?;
+        let choice = selection.judge(profile);
         if choice == Choice::LeaveOut {
             return Ok(Taken::Not);
         }

@@ -170,7 +170,7 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
         let Loaded::Profile(profile) = loaded else {
             return Ok(());
         };
-        match selection.judge(&profile)? {
+        match selection.judge(&profile) {
             Choice::LeaveOut => return Ok(()),
             Choice::TakeAnew => (top, chooser) = begin(),
             Choice::Take => {}

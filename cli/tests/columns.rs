@@ -221,7 +221,7 @@ fn a_sum_of_which_a_part_is_not_counted_has_no_error() {
         &["spans", "--kind", "cpu"],
     ] {
         for (count, has_error) in [(1, true), (2, false)] {
-            let mut given: Vec<_> = command.iter().copied().collect();
+            let mut given = command.to_vec();
             given.extend(files[..count].iter().map(String::as_str));
             given.push(&files[2]);
             let words = stdout(&run(&given));

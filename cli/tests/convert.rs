@@ -7,9 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{
-    CpuProfile, Folder, PERIOD, TRACE, failure, int, json, run, run_with_input, stderr, tags,
-};
+use support::{CpuProfile, Folder, PERIOD, TRACE, failure, int, json, run, stderr, tags};
 use vtprof_profile::gzip;
 use vtprof_profile::otlp::profiles::ProfilesData;
 use vtprof_profile::pprof;
@@ -144,69 +142,6 @@ fn sums_survive_from_pprof_to_collapsed_and_back() {
 }
 
 #[test]
-fn what_async_profiler_writes_is_read() {
-    let folder = Folder::new();
-    let text = "\
-[main tid=41];java/lang/Thread.run_[j];Shop.serve_[j];java/util/HashMap.get_[i] 12\r
-[main tid=41];java/lang/Thread.run_[0];Shop.serve_[1] 3\r
-[GC_active];[unknown];entry_SYSCALL_64_after_hwframe_[k] 5\r
-Shop.lambda$serve$0 with blanks 1\r
-";
-    fs::write(folder.file("a.collapsed"), text).expect("a temporary file");
-    let answer = json(["top", &path(&folder, "a.collapsed"), "--sort", "total"]);
-    assert_eq!(int(&answer["whole"]["samples"]), 21);
-    let rows = answer["rows"].as_array().expect("rows");
-    let total = |name: &str| {
-        let row = rows.iter().find(|row| row["name"] == name);
-        int(&row.unwrap_or_else(|| panic!("{name} in {rows:?}"))["total"]["value"])
-    };
-    assert_eq!(total("java/lang/Thread.run"), 15);
-    assert_eq!(total("java/util/HashMap.get"), 12);
-    assert_eq!(total("entry_SYSCALL_64_after_hwframe"), 5);
-    assert_eq!(total("Shop.lambda$serve$0 with blanks"), 1);
-    let piped = run_with_input(
-        [
-            "convert",
-            "-",
-            "--from",
-            "collapsed",
-            "-o",
-            "-",
-            "--to",
-            "collapsed",
-        ],
-        text.as_bytes(),
-    );
-    assert!(piped.status.success(), "{piped:?}");
-    let piped = String::from_utf8(piped.stdout).expect("UTF-8");
-    assert!(
-        piped.starts_with(
-            "[main tid=41];java/lang/Thread.run;Shop.serve;java/util/HashMap.get 12\n"
-        ),
-        "{piped}"
-    );
-}
-
-#[test]
-fn numbers_that_cannot_be_samples_are_none_and_have_no_error() {
-    let folder = Folder::new();
-    for (text, samples) in [
-        ("a;b 60000000000\na 240000000000\n", None),
-        ("a;b 100000\na 0\n", None),
-        ("a;b 99999\na 240000000000\n", Some(240_000_099_999)),
-        ("step 3 12\na 9\n", Some(21)),
-    ] {
-        fs::write(folder.file("a.folded"), text).expect("a temporary file");
-        let answer = json(["top", &path(&folder, "a.folded")]);
-        let whole = &answer["whole"];
-        assert_eq!(whole["samples"].as_i64(), samples, "{text}");
-        assert_eq!(whole["relative_error"].is_null(), samples.is_none());
-        let kind = samples.map_or("values", |_| "samples");
-        assert_eq!(answer["measure"]["kind"], kind, "{text}");
-    }
-}
-
-#[test]
 fn sums_that_no_value_holds_are_refused_and_not_clipped() {
     let folder = Folder::new();
     let most = i64::MAX / PERIOD;
@@ -238,45 +173,6 @@ fn sums_that_no_value_holds_are_refused_and_not_clipped() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(stderr(&output).ends_with(reason), "{args:?}: {output:?}");
     }
-}
-
-#[test]
-fn lines_that_are_no_stacks_are_refused_with_their_number() {
-    let folder = Folder::new();
-    for (text, reason) in [
-        (
-            "a;b 1\na;b x\n",
-            "line 2: no whole number at its end: not collapsed stacks",
-        ),
-        (
-            "a;b\n",
-            "line 1: no whole number at its end: not collapsed stacks",
-        ),
-        (
-            "a 99999999999999999999\n",
-            "line 1: no whole number at its end: not collapsed stacks",
-        ),
-        ("\n\n", "no stack in it"),
-        (
-            "a;b 3 12\n\na 0 9\n",
-            "two numbers on each line: the difference of two profiles, which has no one sum; give those it was made of",
-        ),
-    ] {
-        fs::write(folder.file("a.folded"), text).expect("a temporary file");
-        let file = path(&folder, "a.folded");
-        let error = failure(&run(["top", &file]));
-        assert_eq!(error, format!("vtprof: error: {file}: {reason}"));
-    }
-    // Without a name or an option it is no text of any kind.
-    fs::write(folder.file("a.txt"), "a;b 1\n").expect("a temporary file");
-    assert!(!run(["top", &path(&folder, "a.txt")]).status.success());
-    convert(&[
-        &path(&folder, "a.txt"),
-        "--from",
-        "collapsed",
-        "-o",
-        &path(&folder, "a.pb.gz"),
-    ]);
 }
 
 #[test]
@@ -471,125 +367,6 @@ fn sums_survive_to_speedscope_and_back() {
         answer
     };
     assert_eq!(top(&back), top(&path(&folder, "a.pb.gz")));
-}
-
-#[test]
-fn speedscope_of_events_is_time_between_them() {
-    let folder = Folder::new();
-    let text = r#"{
-        "$schema": "https://www.speedscope.app/file-format-schema.json",
-        "shared": {"frames": [{"name": "a"}, {"name": "b", "file": "b.js", "line": 3, "col": 4}]},
-        "profiles": [{"type": "evented", "name": "a trace", "unit": "milliseconds", "startValue": 0, "endValue": 10,
-            "events": [{"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 1, "at": 2.5},
-                       {"type": "C", "frame": 1, "at": 4}, {"type": "C", "frame": 0, "at": 10}]}]
-    }"#;
-    let file = path(&folder, "a.json");
-    fs::write(&file, text).expect("a temporary file");
-    let answer = json(["top", &file]);
-    assert_eq!(answer["measure"]["unit"], "nanoseconds");
-    assert_eq!(int(&answer["whole"]["value"]), 10_000_000);
-    let rows = answer["rows"].as_array().expect("rows");
-    let own: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            (
-                row["name"].as_str().expect("a name"),
-                int(&row["self"]["value"]),
-            )
-        })
-        .collect();
-    assert_eq!(own, [("a", 8_500_000), ("b", 1_500_000)]);
-    for (from, to, reason) in [
-        (
-            "\"frame\": 1, \"at\": 4",
-            "\"frame\": 0, \"at\": 4",
-            "profile 0: frame 0 is closed but not open",
-        ),
-        (
-            "\"O\", \"frame\": 1",
-            "\"O\", \"frame\": 9",
-            "profile 0: frame 9 is not in the file",
-        ),
-        ("\"evented\"", "\"other\"", "unknown variant `other`"),
-    ] {
-        fs::write(&file, text.replace(from, to)).expect("a temporary file");
-        let error = failure(&run(["top", &file]));
-        assert!(
-            error.contains("speedscope: ") && error.contains(reason),
-            "{error}"
-        );
-    }
-}
-
-/// A file of speedscope with these profiles, of frames a and b.
-fn speedscope(folder: &Folder, profiles: &str) -> String {
-    let text = format!(
-        r#"{{"shared":{{"frames":[{{"name":"a"}},{{"name":"b"}}]}},"profiles":[{profiles}]}}"#
-    );
-    fs::write(folder.file("x.speedscope.json"), text).expect("a temporary file");
-    path(folder, "x.speedscope.json")
-}
-
-#[test]
-fn threads_of_speedscope_are_added_up_and_told_by_a_label() {
-    let folder = Folder::new();
-    let file = speedscope(
-        &folder,
-        r#"{"type":"evented","name":"main","unit":"milliseconds","startValue":0,"endValue":9,
-            "events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":2}]},
-           {"type":"sampled","name":"pool 7","unit":"milliseconds","startValue":0,"endValue":1,
-            "samples":[[0,1]],"weights":[500.0]}"#,
-    );
-    let answer = json(["top", &file]);
-    assert_eq!(answer["measure"]["kind"], "time");
-    assert_eq!(int(&answer["whole"]["value"]), 502_000_000);
-    let out = path(&folder, "x.pb.gz");
-    convert(&[&file, "-o", &out]);
-    let told: Vec<_> = samples(&out).into_iter().collect();
-    let expected = [("a", "main", 2_000_000), ("b a", "pool 7", 500_000_000)];
-    assert_eq!(told.len(), expected.len(), "{told:?}");
-    for (((_, labels), values), (_, thread, value)) in told.iter().zip(expected) {
-        assert!(
-            labels.contains("thread") && labels.contains(thread),
-            "{labels}"
-        );
-        assert_eq!(*values, [value]);
-    }
-}
-
-#[test]
-fn a_frame_of_speedscope_that_is_not_closed_lasts_to_the_end_if_there_is_one() {
-    let folder = Folder::new();
-    let events = r#""events":[{"type":"O","frame":0,"at":1},{"type":"O","frame":1,"at":4}]"#;
-    let of = |end: &str| {
-        let head = r#""type":"evented","name":"main","unit":"nanoseconds","startValue":0"#;
-        speedscope(&folder, &format!("{{{head},{end}{events}}}"))
-    };
-    let file = of(r#""endValue":10,"#);
-    assert_eq!(int(&json(["top", &file])["whole"]["value"]), 9);
-    for end in [r#""endValue":3,"#, ""] {
-        let error = failure(&run(["top", &of(end)]));
-        assert!(
-            error.ends_with("profile 0: frame 1 is open when the profile ends"),
-            "{error}"
-        );
-    }
-}
-
-#[test]
-fn fractions_of_speedscope_add_up_to_what_they_are_together() {
-    let folder = Folder::new();
-    for (unit, expected) in [("none", 4), ("bytes", 4), ("microseconds", 4_000)] {
-        let file = speedscope(
-            &folder,
-            &format!(
-                r#"{{"type":"sampled","name":"x","unit":"{unit}","startValue":0,"endValue":4,
-                    "samples":[[0],[1]],"weights":[1.5,2.5]}}"#
-            ),
-        );
-        let answer = json(["top", &file]);
-        assert_eq!(int(&answer["whole"]["value"]), expected, "{unit}");
-    }
 }
 
 #[test]

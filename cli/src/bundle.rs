@@ -22,13 +22,13 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Reads all.
+    /// Reads all. A profile of several kinds is of the one asked for.
     ///
     /// # Errors
     /// The first file that cannot be read.
-    pub fn read(args: &FilesArgs) -> Result<Self> {
+    pub fn read(args: &FilesArgs, asked: Option<Kind>) -> Result<Self> {
         let mut bundle = Bundle::default();
-        let mut sums = ByKind::default();
+        let mut sums = ByKind::new(asked);
         input::read_all(args, |loaded| {
             match loaded {
                 Loaded::Profile(profile) => sums.of(&profile).add(&profile)?,
@@ -44,10 +44,8 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// The profile of that kind, else one that has its values beside those of another.
+    /// The profile of that kind.
     pub fn of(&self, kind: Kind) -> Option<&OfKind> {
-        let mut alone = self.profiles.iter();
-        let alone = alone.find(|of| of.kind == Some(kind));
-        alone.or_else(|| self.profiles.iter().find(|of| of.has(kind)))
+        self.profiles.iter().find(|of| of.kind == Some(kind))
     }
 }

@@ -20,33 +20,36 @@ pub struct OfKind {
     pub files: u64,
 }
 
-impl OfKind {
-    /// Whether it has values of that kind, and be it among others.
-    pub fn has(&self, kind: Kind) -> bool {
-        kind.is_in(&self.profile)
-    }
-}
-
 /// See the module.
 #[derive(Debug, Default)]
-pub struct ByKind(Vec<(Option<Kind>, Vec<ValueType>, Merger)>);
+pub struct ByKind {
+    asked: Option<Kind>,
+    sums: Vec<(Option<Kind>, Vec<ValueType>, Merger)>,
+}
 
 impl ByKind {
+    /// None yet. One with values of the kind asked for is of that kind, whatever others it has.
+    pub fn new(asked: Option<Kind>) -> Self {
+        let sums = Vec::new();
+        ByKind { asked, sums }
+    }
+
     /// What a profile of that kind and with those values is to be added to.
     pub fn of(&mut self, profile: &Profile) -> &mut Merger {
         let types = &profile.sample_types;
-        let known = self.0.iter().position(|(_, known, _)| known == types);
-        let at = known.unwrap_or(self.0.len());
+        let known = self.sums.iter().position(|(_, known, _)| known == types);
+        let at = known.unwrap_or(self.sums.len());
         if known.is_none() {
-            let kind = Kind::of(profile);
-            self.0.push((kind, types.clone(), Merger::new()));
+            let asked = self.asked.filter(|kind| kind.is_in(profile));
+            let kind = asked.or_else(|| Kind::of(profile));
+            self.sums.push((kind, types.clone(), Merger::new()));
         }
-        &mut self.0[at].2
+        &mut self.sums[at].2
     }
 
     /// Whether none was asked for.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.sums.is_empty()
     }
 
     /// The sums, in the order of [`Kind`]; others first, one for each set of sample types. Of a kind there is one, with
@@ -55,7 +58,7 @@ impl ByKind {
     /// # Errors
     /// A sum is too large.
     pub fn finish(self) -> Result<Vec<OfKind>> {
-        let sums = self.0.into_iter().filter_map(|(kind, _, merger)| {
+        let sums = self.sums.into_iter().filter_map(|(kind, _, merger)| {
             let files = merger.profiles();
             Some(OfKind {
                 kind,

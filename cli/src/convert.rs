@@ -54,7 +54,7 @@ fn form(args: &ConvertArgs) -> Result<Form> {
 
 /// The inputs, added up by what their values are.
 fn read(args: &ConvertArgs) -> Result<Vec<Profile>> {
-    let mut sums = ByKind::default();
+    let mut sums = ByKind::new(args.kind);
     let mut has_spans = false;
     let hint = Hint {
         format: args.from,
@@ -171,11 +171,14 @@ fn one(profiles: &[Profile], form: Form) -> Result<&Profile> {
 /// Index of the one that is written.
 fn sample_type(profile: &Profile, args: &ConvertArgs) -> Result<usize> {
     let types = &profile.sample_types;
-    let amount = args.kind.map(|kind| kind.amount().kind);
-    match args.sample_type.as_deref().or(amount) {
-        None => Ok(profile
-            .default_sample_type
-            .unwrap_or(types.len().saturating_sub(1))),
+    let amount_of = |kind: Kind| kind.amount().kind;
+    match args.sample_type.as_deref().or(args.kind.map(amount_of)) {
+        None => {
+            let amount = Kind::of(profile).map(amount_of);
+            let amount = amount.and_then(|amount| profile.sample_type(amount));
+            let default = profile.default_sample_type.or(amount);
+            Ok(default.unwrap_or(types.len().saturating_sub(1)))
+        }
         Some(kind) => profile.sample_type(kind).ok_or_else(|| {
             let has = types.iter().map(|t| format!("{}/{}", t.kind, t.unit));
             let has: Vec<_> = has.collect();

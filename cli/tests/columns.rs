@@ -297,6 +297,15 @@ fn a_file_of_two_kinds_is_of_each_that_is_asked_for() {
     for files in [[heap.clone(), alloc.clone()], [alloc.clone(), heap.clone()]] {
         let top = answer("top", &files, &["--kind", "alloc"]);
         assert_eq!(value(&top), ("alloc_space".to_owned(), 1007), "{files:?}");
+        let args = ["--kind", "live", "--format", "collapsed"];
+        let lines = run([&["flame", &files[0], &files[1]], &args[..]].concat());
+        assert_eq!(stdout(&lines), "f 200\n", "{files:?}");
+        let live = Folder::new();
+        let into = live.path().to_str().expect("a path");
+        let merged = run(["merge", &files[0], &files[1], "--kind", "live", "-o", into]);
+        assert_eq!(stderr(&merged), "");
+        assert!(live.file("all-live-merged.pb.gz").is_file());
+
         let out = folder.file("out.pb");
         let out = out.to_str().expect("a path");
         let merged = run(["merge", &files[0], &files[1], "-o", out]);

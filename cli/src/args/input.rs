@@ -41,8 +41,8 @@ pub struct InputArgs {
     #[command(flatten)]
     pub files: FilesArgs,
 
-    /// Sample type to show, by its kind, e.g. cpu [default: that of --kind, else the file's default, else its
-    /// last]
+    /// Sample type to show, by its kind, e.g. cpu [default: that of --kind, else the file's default, else that of its kind,
+    /// else its last]
     #[arg(long, value_name = "KIND")]
     pub sample_type: Option<String>,
 

@@ -81,10 +81,11 @@ pub fn compare(args: &DiffArgs) -> Result<Comparison> {
 
 fn by_files(args: &DiffArgs) -> Result<Comparison> {
     let [good, bad] = paths(args)?.map(|files| {
-        Bundle::read(&FilesArgs {
+        let files = FilesArgs {
             files,
             ..args.files.clone()
-        })
+        };
+        Bundle::read(&files, asked(args))
     });
     let mut bundles = [good?, bad?];
     let requests = [0, 1].map(|i| Requests::of(std::mem::take(&mut bundles[i].spans)));
@@ -154,7 +155,7 @@ fn paths(args: &DiffArgs) -> Result<[Vec<PathBuf>; 2]> {
 }
 
 fn by_speed(args: &DiffArgs) -> Result<Comparison> {
-    let mut bundle = Bundle::read(&args.files)?;
+    let mut bundle = Bundle::read(&args.files, asked(args))?;
     let requests = Requests::of(std::mem::take(&mut bundle.spans));
     let which = requests.which(Which {
         name: args.name.as_deref(),
@@ -189,20 +190,25 @@ fn by_speed(args: &DiffArgs) -> Result<Comparison> {
     finish(args, [SideName::Fast, SideName::Slow], per, inputs)
 }
 
+/// The kind asked for, be it by a sample type.
+fn asked(args: &DiffArgs) -> Option<Kind> {
+    let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
+    args.kind.or(implied)
+}
+
 /// The profile of each side that is compared.
 fn choose<'a>(bundles: [&'a Bundle; 2], args: &DiffArgs) -> Result<[&'a OfKind; 2]> {
-    let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
     let has_type = |of: &OfKind| {
         let wanted = args.sample_type.as_deref();
         wanted.is_none_or(|wanted| of.profile.sample_type(wanted).is_some())
     };
     let candidates = |bundle: &'a Bundle| bundle.profiles.iter().filter(|of| has_type(of));
-    let wanted = args.kind.or(implied);
+    let wanted = asked(args);
     let found = candidates(bundles[0])
-        .filter(|of| wanted.is_none_or(|wanted| of.has(wanted)))
+        .filter(|of| wanted.is_none_or(|wanted| of.kind == Some(wanted)))
         .filter_map(|good| {
             let bad = candidates(bundles[1]).find(|bad| {
-                wanted.map_or(bad.kind == good.kind, |wanted| bad.has(wanted))
+                bad.kind == good.kind
                     && (good.kind.is_some()
                         || args.sample_type.is_some()
                         || bad.profile.sample_types == good.profile.sample_types)
@@ -210,10 +216,7 @@ fn choose<'a>(bundles: [&'a Bundle; 2], args: &DiffArgs) -> Result<[&'a OfKind; 
             Some([good, bad?])
         })
         // Those of others stand first in a bundle.
-        .min_by_key(|[good, _]| {
-            let is_beside = wanted.is_some() && good.kind != wanted;
-            (is_beside, good.kind.is_none(), good.kind)
-        });
+        .min_by_key(|[good, _]| (good.kind.is_none(), good.kind));
     let Some(found) = found else {
         let has = |bundle: &Bundle| {
             let kinds = bundle.profiles.iter();
@@ -260,7 +263,7 @@ fn finish(
     let wanted = args
         .sample_type
         .as_deref()
-        .or(args.kind.or(kind).map(|kind| kind.amount().kind));
+        .or(kind.map(|kind| kind.amount().kind));
     let mut chooser = Chooser::new(wanted);
     let readers = [
         chooser.reader(&inputs[0].of_kind.profile)?,

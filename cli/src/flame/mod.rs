@@ -85,13 +85,15 @@ struct Sets {
 
 impl Sets {
     fn read(args: &FlameArgs) -> Result<Self> {
-        let mut shown = Bundle::read(&args.files)?;
+        let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
+        let asked = args.kind.or(implied);
+        let mut shown = Bundle::read(&args.files, asked)?;
         let base = (!args.base.is_empty()).then(|| {
             let files = FilesArgs {
                 files: args.base.clone(),
                 max_mib: args.files.max_mib,
             };
-            Bundle::read(&files).context("--base")
+            Bundle::read(&files, asked).context("--base")
         });
         let mut base = base.transpose()?;
         // What is compared has the same columns.
@@ -141,7 +143,7 @@ impl Sets {
         let mut builder = Builder::new();
         let mut notes = Vec::new();
         for (side, bundle, condition) in self.sides() {
-            let wanted = |of: &&OfKind| args.kind.is_none_or(|kind| of.has(kind));
+            let wanted = |of: &&OfKind| args.kind.is_none() || of.kind == args.kind;
             let parts: Vec<_> = bundle.profiles.iter().filter(wanted).map(part).collect();
             builder.add(side, &parts, [bundle.spans.clone()], condition)?;
             if !condition.is_empty() && builder.is_empty(side) {
@@ -165,7 +167,7 @@ impl Sets {
 
     fn stacks(&self, args: &FlameArgs, format: FlameFormat) -> Result<Vec<u8>> {
         let chosen = choose(&self.shown, args)?;
-        let amount = args.kind.or(chosen.kind).map(|kind| kind.amount().kind);
+        let amount = chosen.kind.map(|kind| kind.amount().kind);
         let mut chooser = Chooser::new(args.sample_type.as_deref().or(amount));
         let mut collapsed = Collapsed::default();
         for (side, bundle, condition) in self.sides() {

@@ -38,7 +38,11 @@ pub struct Sums {
 /// The first file that cannot be read, or nothing among them that was asked for.
 pub fn read(args: &MergeArgs) -> Result<Sums> {
     let mut filter = Filter::new(args);
-    let mut sums = ByKind::default();
+    let asked = args.kind.and_then(|asked| match asked {
+        KindOrSpans::Kind(kind) => Some(kind),
+        KindOrSpans::Spans => None,
+    });
+    let mut sums = ByKind::new(asked);
     let mut spans: Option<Gathered> = None;
     let mut left_out: BTreeMap<&str, i128> = BTreeMap::new();
     input::read_documents(&args.files, &Hint::default(), |document| {
@@ -87,12 +91,8 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
         note("no sample matches the focus; `vtprof spans` lists names and ids");
     }
     let mut names = BTreeSet::new();
-    let asked = args.kind.and_then(|asked| match asked {
-        KindOrSpans::Kind(kind) => Some(kind),
-        KindOrSpans::Spans => None,
-    });
     let profiles = sums.finish()?.into_iter().map(|of| OfKind {
-        name: name(asked.or(of.kind), &of.profile.sample_types, &mut names),
+        name: name(of.kind, &of.profile.sample_types, &mut names),
         profile: of.profile,
     });
     Ok(Sums {

@@ -94,7 +94,14 @@ fn add_up(mut sums: Vec<OfKind>) -> Result<OfKind> {
         sum.add(&of.profile)?;
         first.files += of.files;
     }
+    let is_of_one_period = sums
+        .iter()
+        .all(|of| of.profile.period == first.profile.period);
     first.profile = sum.finish().unwrap_or(first.profile);
+    if !is_of_one_period {
+        // Where a count is left out, samples would be told by the longest of them.
+        first.profile.period = 0;
+    }
     Ok(first)
 }
 

@@ -173,6 +173,30 @@ fn a_count_that_all_have_is_kept_in_whatever_column_it_is() {
 }
 
 #[test]
+fn without_a_count_and_with_several_periods_the_number_of_samples_is_not_known() {
+    let folder = Folder::new();
+    let (paths, _) = mixed(&folder);
+    let fine = folder.file("fine.pb.gz");
+    let types = [value_type(CPU)];
+    let mut builder = ProfileBuilder::new(&types, types[0], MILLI);
+    let function = builder.function("f", "", "", 0);
+    let location = builder.location(function, 0);
+    builder
+        .sample(&[location], &[70 * MILLI], &[])
+        .expect("a good sample");
+    support::write(&builder.finish(), &fine);
+    let sum = folder.file("sum.profile");
+    let sum = sum.to_str().expect("a path");
+    let fine = fine.to_str().expect("a path");
+    for (other, is_known) in [(&paths[1], true), (&fine.to_owned(), false)] {
+        let merged = run(["merge", &paths[0], other, "-o", sum]);
+        assert!(merged.status.success(), "{merged:?}");
+        let top = answer("top", &[sum.to_owned()], &[]);
+        assert_eq!(top["whole"]["samples"].is_i64(), is_known, "{other}");
+    }
+}
+
+#[test]
 fn sides_of_a_picture_have_the_columns_that_both_have() {
     let folder = Folder::new();
     let (paths, whole) = mixed(&folder);

@@ -101,4 +101,8 @@ fn a_folder_that_is_missing_is_named_and_no_other_name_is() {
             )
         );
     }
+    assert_eq!(
+        failure(&run(["merge", &a, "-o", "/proc/x.pb"])),
+        "vtprof: error: /proc/x.pb: cannot write: entity not found"
+    );
 }

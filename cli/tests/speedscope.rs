@@ -76,8 +76,8 @@ fn threads_of_speedscope_are_added_up_and_told_by_a_label() {
         &folder,
         r#"{"type":"evented","name":"main","unit":"milliseconds","startValue":0,"endValue":9,
             "events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":2}]},
-           {"type":"sampled","name":"pool 7","unit":"milliseconds","startValue":0,"endValue":1,
-            "samples":[[0,1]],"weights":[500.0]}"#,
+           {"type":"sampled","name":"pool 7","unit":"seconds","startValue":0,"endValue":1,
+            "samples":[[0,1]],"weights":[0.5]}"#,
     );
     let answer = json(["top", &file]);
     assert_eq!(answer["measure"]["kind"], "time");

@@ -221,16 +221,13 @@ pub(super) fn read_within(
 
 /// Whether profiles that are no columns of one another are of a thread each: there are several, and all have one unit.
 fn are_threads(all: &[&[Profile<'_>]]) -> bool {
-    let unit = |of: &Profile<'_>| match of {
-        Profile::Sampled { unit, .. } | Profile::Evented { unit, .. } => unit.to_string(),
+    let unit_of = |columns: &&[Profile<'_>]| match columns {
+        [Profile::Sampled { unit, .. } | Profile::Evented { unit, .. }] => {
+            Some(value_type("", unit).0)
+        }
+        _ => None,
     };
-    let units: Option<Vec<_>> = all
-        .iter()
-        .map(|columns| match columns {
-            [one] => Some(unit(one)),
-            _ => None,
-        })
-        .collect();
+    let units: Option<Vec<_>> = all.iter().map(unit_of).collect();
     units.is_some_and(|units| units.len() > 1 && units.iter().all(|unit| *unit == units[0]))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
@@ -203,6 +203,8 @@ impl Session {
         let service = service::name(options.service.as_deref(), jni);
         let delivery = Delivery::new(options, &service, jni).map_err(StartError::Push)?;
         let publishes = options.publish_context && publish::begin(&service, jni);
+        let begun = SystemTime::now();
+        let since_epoch = begun.duration_since(UNIX_EPOCH).unwrap_or_default();
         let session = Self {
             vm: prepared.vm,
             jvmti: prepared.jvmti,
@@ -216,6 +218,7 @@ impl Session {
                 kernel: kernel_release(),
                 engine: engine.description,
                 is_stress: pace == Pace::Wall,
+                session_start_unix_ns: u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX),
             },
             rates: Rates::new(Plan::of(options, period)),
             signal,
@@ -243,7 +246,7 @@ impl Session {
                 &COUNTERS,
             ),
             allocations: Allocations::new(options.alloc, options.followed().is_some()),
-            begun: SystemTime::now(),
+            begun,
             depths: Depths::new(),
             strategy: Mutex::new(Arc::from(strategy)),
             late,

@@ -23,13 +23,13 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Reads all.
+    /// Reads all. A profile of several kinds is of the one asked for.
     ///
     /// # Errors
     /// The first file that cannot be read.
-    pub fn read(args: &FilesArgs) -> Result<Self> {
+    pub fn read(args: &FilesArgs, asked: Option<Kind>) -> Result<Self> {
         let mut bundle = Bundle::default();
-        let mut sums = ByKind::default();
+        let mut sums = ByKind::new(asked);
         input::read_all(args, |loaded| {
             match loaded {
                 Loaded::Profile(profile) => sums.of(&profile).add(&profile)?,
@@ -42,7 +42,7 @@ impl Bundle {
             Ok(())
         })?;
         note_without_times(bundle.spans.without_times());
-        bundle.profiles = sums.finish();
+        bundle.profiles = sums.finish()?;
         Ok(bundle)
     }
 

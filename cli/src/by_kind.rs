@@ -1,8 +1,13 @@
 //! Profiles added up, those whose values are the same together.
 
+use std::collections::BTreeSet;
+
+use anyhow::Result;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::merge::Merger;
 use vtprof_profile::model::{Profile, ValueType};
+
+use crate::text::note;
 
 /// Profiles of one kind.
 #[derive(Debug)]
@@ -17,30 +22,43 @@ pub struct OfKind {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct ByKind(Vec<(Option<Kind>, Vec<ValueType>, Merger)>);
+pub struct ByKind {
+    asked: Option<Kind>,
+    sums: Vec<(Option<Kind>, Vec<ValueType>, Merger)>,
+}
 
 impl ByKind {
+    /// None yet. One with values of the kind asked for is of that kind, whatever others it has.
+    pub fn new(asked: Option<Kind>) -> Self {
+        let sums = Vec::new();
+        ByKind { asked, sums }
+    }
+
     /// What a profile of that kind and with those values is to be added to.
     pub fn of(&mut self, profile: &Profile) -> &mut Merger {
         let types = &profile.sample_types;
-        let known = self.0.iter().position(|(_, known, _)| known == types);
-        let at = known.unwrap_or(self.0.len());
+        let known = self.sums.iter().position(|(_, known, _)| known == types);
+        let at = known.unwrap_or(self.sums.len());
         if known.is_none() {
-            let kind = Kind::of(profile);
-            self.0.push((kind, types.clone(), Merger::new()));
+            let asked = self.asked.filter(|kind| kind.is_in(profile));
+            let kind = asked.or_else(|| Kind::of(profile));
+            self.sums.push((kind, types.clone(), Merger::new()));
         }
-        &mut self.0[at].2
+        &mut self.sums[at].2
     }
 
     /// Whether none was asked for.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.sums.is_empty()
     }
 
-    /// The sums, in the order of [`Kind`]; others first, one for each set of sample types.
-    pub fn finish(mut self) -> Vec<OfKind> {
-        self.0.sort_by_key(|(kind, _, _)| *kind);
-        let sums = self.0.into_iter().filter_map(|(kind, _, merger)| {
+    /// The sums, in the order of [`Kind`]; others first, one for each set of sample types. Of a kind there is one, with
+    /// the sample types that all of its profiles have.
+    ///
+    /// # Errors
+    /// A sum is too large.
+    pub fn finish(self) -> Result<Vec<OfKind>> {
+        let sums = self.sums.into_iter().filter_map(|(kind, _, merger)| {
             let files = merger.profiles();
             Some(OfKind {
                 kind,
@@ -48,6 +66,76 @@ impl ByKind {
                 files,
             })
         });
-        sums.collect()
+        let mut sums: Vec<_> = sums.collect();
+        sums.sort_by_key(|of| of.kind);
+        let mut kinds = Vec::new();
+        while let Some(first) = sums.first() {
+            let kind = first.kind;
+            let same = sums
+                .iter()
+                .take_while(|of| of.kind == kind && kind.is_some());
+            let rest = sums.split_off(same.count().max(1));
+            kinds.push(add_up(std::mem::replace(&mut sums, rest))?);
+        }
+        Ok(kinds)
+    }
+}
+
+/// The sum of profiles of one kind, of which there is one at least.
+fn add_up(mut sums: Vec<OfKind>) -> Result<OfKind> {
+    share_columns(&mut sums.iter_mut().collect::<Vec<_>>());
+    let mut first = sums.swap_remove(0);
+    if sums.is_empty() {
+        return Ok(first);
+    }
+    let mut sum = Merger::new();
+    sum.add(&first.profile)?;
+    for of in &sums {
+        sum.add(&of.profile)?;
+        first.files += of.files;
+    }
+    let is_of_one_period = sums
+        .iter()
+        .all(|of| of.profile.period == first.profile.period);
+    first.profile = sum.finish().unwrap_or(first.profile);
+    if !is_of_one_period {
+        // Where a count is left out, samples would be told by the longest of them.
+        first.profile.period = 0;
+    }
+    Ok(first)
+}
+
+/// Leaves profiles of one kind the sample types that all of them have, and says which go: the kind's amount, which all do
+/// have, last, as viewers show it.
+pub fn share_columns(all: &mut [&mut OfKind]) {
+    let types: Vec<_> = all
+        .iter()
+        .map(|of| of.profile.sample_types.clone())
+        .collect();
+    let (Some(kind), Some(first)) = (all.first().and_then(|of| of.kind), types.first()) else {
+        return;
+    };
+    if types.iter().all(|types| types == first) {
+        return;
+    }
+    let is_in_all = |of: &&ValueType| types.iter().all(|types| types.contains(of));
+    let mut shared: Vec<_> = first.iter().filter(is_in_all).collect();
+    shared.sort_by_key(|of| of.kind == kind.amount().kind);
+    shared.dedup();
+    for (of, types) in all.iter_mut().zip(&types) {
+        let place = |shared: &&ValueType| types.iter().position(|of| of == *shared);
+        let columns: Vec<_> = shared.iter().filter_map(place).collect();
+        of.profile.keep_columns(&columns);
+    }
+    let lost = types.iter().flatten().filter(|of| !shared.contains(of));
+    let lost: BTreeSet<_> = lost.map(|of| format!("{}/{}", of.kind, of.unit)).collect();
+    if !lost.is_empty() {
+        let names: Vec<_> = lost.iter().map(String::as_str).collect();
+        note(&format!(
+            "{} left out: not all {} profiles have {}",
+            names.join(", "),
+            kind.name(),
+            if lost.len() == 1 { "it" } else { "them" }
+        ));
     }
 }

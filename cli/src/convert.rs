@@ -29,6 +29,7 @@ pub fn run(args: &ConvertArgs, out: &mut impl Write) -> Result<()> {
     let form = form(args)?;
     let is_text = form.format.is_text() && !form.is_gzipped;
     output.check(&args.files.files, is_text)?;
+    output.check_other(&args.files.files)?;
     let profiles = read(args)?;
     let file = File::of(&profiles, form, args)?;
     match output {
@@ -53,7 +54,7 @@ fn form(args: &ConvertArgs) -> Result<Form> {
 
 /// The inputs, added up by what their values are.
 fn read(args: &ConvertArgs) -> Result<Vec<Profile>> {
-    let mut sums = ByKind::default();
+    let mut sums = ByKind::new(args.kind);
     let mut has_spans = false;
     let hint = Hint {
         format: args.from,
@@ -64,13 +65,13 @@ fn read(args: &ConvertArgs) -> Result<Vec<Profile>> {
             has_spans = true;
             return Ok(());
         };
-        if args.kind.is_some() && Kind::of(&profile) != args.kind {
+        if args.kind.is_some_and(|kind| !kind.is_in(&profile)) {
             return Ok(());
         }
         sums.of(&profile).add(&profile)?;
         Ok(())
     })?;
-    let profiles = sums.finish().into_iter().map(|of| of.profile);
+    let profiles = sums.finish()?.into_iter().map(|of| of.profile);
     let profiles: Vec<_> = profiles.collect();
     if profiles.is_empty() {
         match args.kind {
@@ -170,10 +171,14 @@ fn one(profiles: &[Profile], form: Form) -> Result<&Profile> {
 /// Index of the one that is written.
 fn sample_type(profile: &Profile, args: &ConvertArgs) -> Result<usize> {
     let types = &profile.sample_types;
-    match &args.sample_type {
-        None => Ok(profile
-            .default_sample_type
-            .unwrap_or(types.len().saturating_sub(1))),
+    let amount_of = |kind: Kind| kind.amount().kind;
+    match args.sample_type.as_deref().or(args.kind.map(amount_of)) {
+        None => {
+            let amount = Kind::of(profile).map(amount_of);
+            let amount = amount.and_then(|amount| profile.sample_type(amount));
+            let default = profile.default_sample_type.or(amount);
+            Ok(default.unwrap_or(types.len().saturating_sub(1)))
+        }
         Some(kind) => profile.sample_type(kind).ok_or_else(|| {
             let has = types.iter().map(|t| format!("{}/{}", t.kind, t.unit));
             let has: Vec<_> = has.collect();

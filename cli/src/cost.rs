@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use vtprof_profile::model::Profile;
+use vtprof_profile::window::Window;
 
 use crate::measure::Measure;
 
@@ -13,34 +14,22 @@ const REFUSED: &str = "only CPU time is paid for: a thread that waits costs no v
 /// The time in which profiles were taken. Windows that overlap, of several processes, count once.
 #[derive(Debug, Default)]
 pub struct Covered {
-    /// Start and end, ns since the Unix epoch.
-    windows: Vec<(i64, i64)>,
+    windows: Vec<Window>,
     /// Profiles that do not say how long they took.
     unknown: usize,
 }
 
 impl Covered {
     pub fn add(&mut self, profile: &Profile) {
-        if profile.time_nanos > 0 && profile.duration_nanos > 0 {
-            let end = profile.time_nanos.saturating_add(profile.duration_nanos);
-            self.windows.push((profile.time_nanos, end));
-        } else {
-            self.unknown += 1;
+        match Window::of(profile).filter(|window| window.covered > 0) {
+            Some(window) => self.windows.push(window),
+            None => self.unknown += 1,
         }
     }
 
     /// All of it, ns.
     fn nanos(&self) -> i128 {
-        let mut windows = self.windows.clone();
-        windows.sort_unstable();
-        let mut covered_to = i64::MIN;
-        let mut nanos = 0;
-        for (start, end) in windows {
-            let from = start.max(covered_to);
-            nanos += (i128::from(end) - i128::from(from)).max(0);
-            covered_to = covered_to.max(end);
-        }
-        nanos
+        Window::together(&self.windows).map_or(0, |all| all.covered.into())
     }
 }
 
@@ -48,6 +37,8 @@ impl Covered {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pricing {
     covered_nanos: i128,
+    /// In a unit of the measure.
+    unit_nanos: f64,
 }
 
 /// What a sum costs.
@@ -63,7 +54,14 @@ impl Pricing {
     /// # Errors
     /// The measure is no CPU time, or profiles do not say how long they took.
     pub fn new(measure: &Measure, covered: &Covered) -> Result<Self> {
-        if measure.kind != "cpu" || measure.unit != "nanoseconds" {
+        let unit_nanos = match measure.unit.as_str() {
+            "nanoseconds" => 1.0,
+            "microseconds" => 1e3,
+            "milliseconds" => 1e6,
+            "seconds" => 1e9,
+            _ => 0.0,
+        };
+        if measure.kind != "cpu" || unit_nanos == 0.0 {
             bail!("--cost of {}: {REFUSED}", measure.kind);
         }
         let covered_nanos = covered.nanos();
@@ -74,12 +72,15 @@ impl Pricing {
                 covered.unknown + covered.windows.len()
             );
         }
-        Ok(Pricing { covered_nanos })
+        Ok(Pricing {
+            covered_nanos,
+            unit_nanos,
+        })
     }
 
-    /// Of so many ns of CPU time.
-    pub fn of(&self, cpu_nanos: i128) -> Cost {
-        let vcpus = cpu_nanos as f64 / self.covered_nanos as f64;
+    /// Of so much CPU time, in the unit of the measure.
+    pub fn of(&self, cpu: i128) -> Cost {
+        let vcpus = cpu as f64 * self.unit_nanos / self.covered_nanos as f64;
         Cost {
             vcpus,
             vcpu_hours_a_month: vcpus * HOURS_A_MONTH,
@@ -91,26 +92,11 @@ impl Pricing {
 mod tests {
     use super::*;
 
-    fn covered(windows: &[(i64, i64)]) -> i128 {
-        Covered {
-            windows: windows.to_vec(),
-            unknown: 0,
-        }
-        .nanos()
-    }
-
-    #[test]
-    fn time_that_two_processes_were_profiled_in_counts_once_and_gaps_not_at_all() {
-        assert_eq!(covered(&[]), 0);
-        assert_eq!(covered(&[(10, 20), (20, 30)]), 20);
-        assert_eq!(covered(&[(15, 30), (10, 20)]), 20);
-        assert_eq!(covered(&[(10, 100), (20, 30), (200, 201)]), 91);
-    }
-
     #[test]
     fn half_a_cpu_is_365_hours_a_month() {
         let pricing = Pricing {
             covered_nanos: 60_000_000_000,
+            unit_nanos: 1.0,
         };
         let cost = pricing.of(30_000_000_000);
         assert_eq!((cost.vcpus, cost.vcpu_hours_a_month), (0.5, 365.0));

@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::figures::{Sum, relative_error, share};
 
 /// A sum, its part of the whole, and what it stands on.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Figure {
-    value: i128,
+    value: Option<i128>,
     share: Option<f64>,
     samples: Option<i128>,
     relative_error: Option<f64>,
@@ -21,10 +21,10 @@ impl Figure {
     /// `counted`: whether the files say how many samples there are.
     pub fn new(sum: Sum, whole: Sum, counted: bool) -> Self {
         Figure {
-            value: sum.value,
+            value: Some(sum.value),
             share: share(sum.value, whole.value),
             samples: counted.then_some(sum.samples),
-            relative_error: relative_error(sum.samples),
+            relative_error: relative_error(sum.samples).filter(|_| counted),
         }
     }
 }

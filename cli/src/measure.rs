@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{Profile, Sample, ValueType};
+use vtprof_profile::window::Window;
 
 use crate::figures::{self, Sum, plural};
 use crate::text::printable;
@@ -67,7 +68,12 @@ impl Chooser {
                 .iter()
                 .position(|t| is(t, &measure.kind, &measure.unit)),
             (None, Some(kind)) => profile.sample_type(kind),
-            (None, None) => profile.default_sample_type.or(types.len().checked_sub(1)),
+            (None, None) => {
+                let amount = Kind::of(profile).map(Kind::amount);
+                let amount = amount.and_then(|amount| profile.sample_type(amount.kind));
+                let default = profile.default_sample_type.or(amount);
+                default.or(types.len().checked_sub(1))
+            }
         };
         let Some((index, value_type)) = found.and_then(|index| Some((index, types.get(index)?)))
         else {
@@ -100,12 +106,9 @@ impl Chooser {
         };
         self.counted &= !matches!(count, Count::Unknown);
         self.profiles += 1;
-        if profile.time_nanos > 0 {
-            let end = profile
-                .time_nanos
-                .saturating_add(profile.duration_nanos.max(0));
-            let (start, last) = self.window.unwrap_or((profile.time_nanos, end));
-            self.window = Some((start.min(profile.time_nanos), last.max(end)));
+        if let Some(Window { start, end, .. }) = Window::of(profile) {
+            let (first, last) = self.window.unwrap_or((start, end));
+            self.window = Some((first.min(start), last.max(end)));
         }
         Ok(Reader {
             value: index,
@@ -121,6 +124,11 @@ impl Chooser {
     /// Whether sums know their number of samples.
     pub fn counted(&self) -> bool {
         self.counted
+    }
+
+    /// Relative standard error of such a sum; `None` where not all of it knows its number of samples.
+    pub fn error(&self, sum: Sum) -> Option<f64> {
+        figures::relative_error(sum.samples).filter(|_| self.counted)
     }
 
     /// Profiles read.

@@ -1,5 +1,7 @@
 //! Files that are written: whole or not at all, and never into what is read.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -72,18 +74,57 @@ impl Output {
                 folder.display()
             );
         }
-        if let Output::File(path) = self
-            && let Ok(path) = path.canonicalize()
+        if let Output::File(named) = self
+            && let Ok(path) = named.canonicalize()
             && !inputs.contains(&path)
-            && inputs.iter().filter(|input| lies_there(input)).count() > 1
+            && inputs.iter().any(lies_there)
+            && may_be_of_pattern(named, env::args_os())
         {
             bail!(
-                "{}: is there already, beside what is read, and is none of it (a pattern behind -o?): name another file, or remove it",
+                "{}: is there already, beside what is read, and is none of it (a pattern behind -o?): put -o last, or remove it",
                 path.display()
             );
         }
         Ok(())
     }
+
+    /// Refuses a file that is one of the inputs, for whoever does not keep all that is in them.
+    ///
+    /// # Errors
+    /// It is one.
+    pub fn check_other(&self, inputs: &[PathBuf]) -> Result<()> {
+        if let Output::File(named) = self
+            && let Ok(path) = named.canonicalize()
+            && inputs
+                .iter()
+                .any(|i| i.canonicalize().is_ok_and(|i| i == path))
+        {
+            bail!(
+                "{}: is read: what is written would take its place; name another file",
+                named.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whether a shell may have made that file and the argument behind it of one pattern, which it does in order: that of
+/// bytes, or one in which neither case nor signs matter.
+fn may_be_of_pattern(output: &Path, args: impl Iterator<Item = OsString>) -> bool {
+    let args: Vec<_> = args.collect();
+    let [option, named, next] = [0, 1, 2].map(|skipped| args.iter().skip(skipped));
+    let letters = |path: &Path| -> String {
+        let path = path.to_string_lossy();
+        let letters = path.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    option.zip(named).zip(next).any(|((option, named), next)| {
+        let next = Path::new(next);
+        (option == "-o" || option == "--output")
+            && Path::new(named) == output
+            && next.parent() == output.parent()
+            && (output.as_os_str() < next.as_os_str() || letters(output) < letters(next))
+    })
 }
 
 /// Writes a file: under a name that no reader looks at until it is whole, so that what was there before is kept where
@@ -105,10 +146,15 @@ pub fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
+        if !folder.is_dir() {
+            bail!("there is no folder {}", folder.display());
+        }
         let mut file = tempfile::Builder::new()
             .prefix(".vtprof-")
             .permissions(permissions(&target))
-            .tempfile_in(folder)?;
+            .tempfile_in(folder)
+            // Its own text has a name that nobody knows.
+            .map_err(|error| io::Error::from(error.kind()))?;
         let mut out = BufWriter::with_capacity(1 << 18, file.as_file_mut());
         write(&mut out)?;
         out.flush()?;

@@ -2,6 +2,7 @@
 //! span that another is below may be in a later file.
 
 use anyhow::Result;
+use vtprof_profile::kind::Kind;
 use vtprof_profile::model::Profile;
 use vtprof_profile::spans::SpanList;
 
@@ -15,17 +16,20 @@ use crate::tags::{TagKeys, Tags};
 pub struct Pending {
     needs_names: bool,
     needs_roots: bool,
+    asked: Option<Kind>,
     roots: Roots,
     held: ByKind,
 }
 
 impl Pending {
-    /// For that focus; `needs_roots` where local roots are asked for beside it.
-    pub fn new(focus: &[Focus], needs_roots: bool) -> Self {
+    /// For that focus, and the kind asked for; `needs_roots` where local roots are asked for beside it.
+    pub fn new(focus: &[Focus], needs_roots: bool, asked: Option<Kind>) -> Self {
         let has = |is: fn(&Focus) -> bool| focus.iter().any(is);
         Pending {
             needs_names: has(|focus| matches!(focus, Focus::Name(_))),
             needs_roots: needs_roots || has(|focus| matches!(focus, Focus::Root(_))),
+            asked,
+            held: ByKind::new(asked),
             ..Pending::default()
         }
     }
@@ -55,7 +59,7 @@ impl Pending {
 
     /// As if no profile had been read.
     pub fn forget_profiles(&mut self) {
-        self.held = ByKind::default();
+        self.held = ByKind::new(self.asked);
         self.roots.forget_profiles();
     }
 
@@ -67,7 +71,10 @@ impl Pending {
     }
 
     /// What was held, once all is read.
-    pub fn finish(&mut self) -> Vec<OfKind> {
+    ///
+    /// # Errors
+    /// The sum of some is too large.
+    pub fn finish(&mut self) -> Result<Vec<OfKind>> {
         self.roots.settle();
         std::mem::take(&mut self.held).finish()
     }

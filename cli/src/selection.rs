@@ -34,6 +34,8 @@ pub struct Selection {
     /// Whether one of no known kind counts.
     unknown_taken: bool,
     left_out: BTreeMap<Kind, i128>,
+    /// Those of no known kind.
+    unknown_left_out: i128,
 }
 
 impl Selection {
@@ -46,30 +48,27 @@ impl Selection {
     }
 
     /// Judges the next profile.
-    ///
-    /// # Errors
-    /// A kind was asked for, and this profile has none.
-    pub fn judge(&mut self, profile: &Profile) -> Result<Choice> {
-        let Some(kind) = Kind::of(profile) else {
-            if let Some(asked) = self.asked {
-                bail!(
-                    "not a profile of the kind {}, or of any known",
-                    asked.name()
-                );
+    pub fn judge(&mut self, profile: &Profile) -> Choice {
+        let wanted = self.asked.or(self.implied);
+        let is_in = |kind: &Kind| kind.is_in(profile);
+        let Some(kind) = wanted.filter(is_in).or_else(|| Kind::of(profile)) else {
+            if self.asked.is_some() {
+                self.unknown_left_out += 1;
+                return Choice::LeaveOut;
             }
             self.unknown_taken = true;
-            return Ok(Choice::Take);
+            return Choice::Take;
         };
-        let is_wanted = match (self.asked.or(self.implied), self.taken) {
+        let is_wanted = match (wanted, self.taken) {
             (Some(wanted), _) => kind == wanted,
             (None, Some((taken, _))) => kind <= taken,
             (None, None) => true,
         };
         if !is_wanted {
             *self.left_out.entry(kind).or_default() += 1;
-            return Ok(Choice::LeaveOut);
+            return Choice::LeaveOut;
         }
-        Ok(match &mut self.taken {
+        match &mut self.taken {
             Some((taken, profiles)) if *taken == kind => {
                 *profiles += 1;
                 Choice::Take
@@ -81,7 +80,7 @@ impl Selection {
                 }
                 None => Choice::Take,
             },
-        })
+        }
     }
 
     /// Says what was left out, where nobody has asked for that.
@@ -92,7 +91,10 @@ impl Selection {
         let of = |(kind, profiles): (&Kind, &i128)| {
             plural(*profiles, &format!("{} profile", kind.name()))
         };
-        let others: Vec<_> = self.left_out.iter().map(of).collect();
+        let mut others: Vec<_> = self.left_out.iter().map(of).collect();
+        if self.unknown_left_out > 0 {
+            others.push(plural(self.unknown_left_out, "other profile"));
+        }
         let others = others.join(", ");
         let wanted = self.asked.or(self.implied);
         match (wanted, self.taken) {
@@ -133,7 +135,7 @@ mod tests {
     fn judged(mut selection: Selection, kinds: &[Kind]) -> (Vec<Choice>, Selection) {
         let choices = kinds
             .iter()
-            .map(|kind| selection.judge(&of(*kind)).expect("a kind"))
+            .map(|kind| selection.judge(&of(*kind)))
             .collect();
         (choices, selection)
     }
@@ -179,8 +181,14 @@ mod tests {
             kind: "goroutine",
             unit: "count",
         }]);
-        assert!(selection.judge(&foreign).is_err());
-        let any = Selection::default().judge(&foreign).expect("any");
+        let choice = selection.judge(&foreign);
+        assert_eq!(choice, Choice::LeaveOut);
+        let error = selection.conclude().expect_err("none").to_string();
+        assert!(
+            error.ends_with("1 alloc profile, 1 other profile"),
+            "{error}"
+        );
+        let any = Selection::default().judge(&foreign);
         assert_eq!(any, Choice::Take);
     }
 }

@@ -7,9 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{
-    CpuProfile, Folder, PERIOD, TRACE, failure, int, json, run, run_with_input, stderr, tags,
-};
+use support::{CpuProfile, Folder, PERIOD, TRACE, failure, int, json, run, stderr, tags};
 use vtprof_profile::gzip;
 use vtprof_profile::otlp::profiles::ProfilesData;
 use vtprof_profile::pprof;
@@ -144,82 +142,37 @@ fn sums_survive_from_pprof_to_collapsed_and_back() {
 }
 
 #[test]
-fn what_async_profiler_writes_is_read() {
+fn sums_that_no_value_holds_are_refused_and_not_clipped() {
     let folder = Folder::new();
-    let text = "\
-[main tid=41];java/lang/Thread.run_[j];Shop.serve_[j];java/util/HashMap.get_[i] 12\r
-[main tid=41];java/lang/Thread.run_[0];Shop.serve_[1] 3\r
-[GC_active];[unknown];entry_SYSCALL_64_after_hwframe_[k] 5\r
-Shop.lambda$serve$0 with blanks 1\r
-";
-    fs::write(folder.file("a.collapsed"), text).expect("a temporary file");
-    let answer = json(["top", &path(&folder, "a.collapsed"), "--sort", "total"]);
-    assert_eq!(int(&answer["whole"]["samples"]), 21);
-    let rows = answer["rows"].as_array().expect("rows");
-    let total = |name: &str| {
-        let row = rows.iter().find(|row| row["name"] == name);
-        int(&row.unwrap_or_else(|| panic!("{name} in {rows:?}"))["total"]["value"])
-    };
-    assert_eq!(total("java/lang/Thread.run"), 15);
-    assert_eq!(total("java/util/HashMap.get"), 12);
-    assert_eq!(total("entry_SYSCALL_64_after_hwframe"), 5);
-    assert_eq!(total("Shop.lambda$serve$0 with blanks"), 1);
-    let piped = run_with_input(
-        [
-            "convert",
-            "-",
-            "--from",
-            "collapsed",
+    let most = i64::MAX / PERIOD;
+    for (name, root) in [("a.pb.gz", A), ("b.pb.gz", B)] {
+        CpuProfile::window(0)
+            .burn(most, &["f"], &tags(root, "GET /"))
+            .write(&folder.file(name));
+    }
+    let [a, b, sum] = ["a.pb.gz", "b.pb.gz", "sum.pb.gz"].map(|name| path(&folder, name));
+    let whole = json(["top", &a, &b])["whole"]["value"].to_string();
+    assert_eq!(whole, (i128::from(most * PERIOD) * 2).to_string());
+    // Under other labels each is a sample of its own.
+    convert(&[&a, &b, "-o", &sum, "--to", "pprof"]);
+    for args in [
+        &[
+            "merge",
+            &a,
+            &b,
+            "--drop-labels",
+            "span_id,local_root_span_id",
             "-o",
             "-",
-            "--to",
-            "collapsed",
-        ],
-        text.as_bytes(),
-    );
-    assert!(piped.status.success(), "{piped:?}");
-    let piped = String::from_utf8(piped.stdout).expect("UTF-8");
-    assert!(
-        piped.starts_with(
-            "[main tid=41];java/lang/Thread.run;Shop.serve;java/util/HashMap.get 12\n"
-        ),
-        "{piped}"
-    );
-}
-
-#[test]
-fn lines_that_are_no_stacks_are_refused_with_their_number() {
-    let folder = Folder::new();
-    for (text, reason) in [
-        (
-            "a;b 1\na;b x\n",
-            "line 2: no whole number at its end: not collapsed stacks",
-        ),
-        (
-            "a;b\n",
-            "line 1: no whole number at its end: not collapsed stacks",
-        ),
-        (
-            "a 99999999999999999999\n",
-            "line 1: no whole number at its end: not collapsed stacks",
-        ),
-        ("\n\n", "no stack in it"),
+        ][..],
+        &["convert", &sum, "-o", "-", "--to", "collapsed"],
+        &["convert", &sum, "-o", "-", "--to", "speedscope"],
     ] {
-        fs::write(folder.file("a.folded"), text).expect("a temporary file");
-        let file = path(&folder, "a.folded");
-        let error = failure(&run(["top", &file]));
-        assert_eq!(error, format!("vtprof: error: {file}: {reason}"));
+        let output = run(args);
+        let reason = "values of one stack add up to more than 64 bits hold\n";
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(stderr(&output).ends_with(reason), "{args:?}: {output:?}");
     }
-    // Without a name or an option it is no text of any kind.
-    fs::write(folder.file("a.txt"), "a;b 1\n").expect("a temporary file");
-    assert!(!run(["top", &path(&folder, "a.txt")]).status.success());
-    convert(&[
-        &path(&folder, "a.txt"),
-        "--from",
-        "collapsed",
-        "-o",
-        &path(&folder, "a.pb.gz"),
-    ]);
 }
 
 #[test]
@@ -414,54 +367,6 @@ fn sums_survive_to_speedscope_and_back() {
         answer
     };
     assert_eq!(top(&back), top(&path(&folder, "a.pb.gz")));
-}
-
-#[test]
-fn speedscope_of_events_is_time_between_them() {
-    let folder = Folder::new();
-    let text = r#"{
-        "$schema": "https://www.speedscope.app/file-format-schema.json",
-        "shared": {"frames": [{"name": "a"}, {"name": "b", "file": "b.js", "line": 3, "col": 4}]},
-        "profiles": [{"type": "evented", "name": "a trace", "unit": "milliseconds", "startValue": 0, "endValue": 10,
-            "events": [{"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 1, "at": 2.5},
-                       {"type": "C", "frame": 1, "at": 4}, {"type": "C", "frame": 0, "at": 10}]}]
-    }"#;
-    let file = path(&folder, "a.json");
-    fs::write(&file, text).expect("a temporary file");
-    let answer = json(["top", &file]);
-    assert_eq!(answer["measure"]["unit"], "nanoseconds");
-    assert_eq!(int(&answer["whole"]["value"]), 10_000_000);
-    let rows = answer["rows"].as_array().expect("rows");
-    let own: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            (
-                row["name"].as_str().expect("a name"),
-                int(&row["self"]["value"]),
-            )
-        })
-        .collect();
-    assert_eq!(own, [("a", 8_500_000), ("b", 1_500_000)]);
-    for (from, to, reason) in [
-        (
-            "\"frame\": 1, \"at\": 4",
-            "\"frame\": 0, \"at\": 4",
-            "profile 0: frame 0 is closed but not open",
-        ),
-        (
-            "\"O\", \"frame\": 1",
-            "\"O\", \"frame\": 9",
-            "profile 0: frame 9 is not in the file",
-        ),
-        ("\"evented\"", "\"other\"", "unknown variant `other`"),
-    ] {
-        fs::write(&file, text.replace(from, to)).expect("a temporary file");
-        let error = failure(&run(["top", &file]));
-        assert!(
-            error.contains("speedscope: ") && error.contains(reason),
-            "{error}"
-        );
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{CpuProfile, Folder, failure, json, row, run, stdout};
-use vtprof_profile::builder::ProfileBuilder;
+use vtprof_profile::builder::{ProfileBuilder, ValueType};
 use vtprof_profile::kind::Kind;
 
 /// Two windows of a minute: half a vCPU in the first, a quarter of it in Cart.
@@ -51,6 +51,74 @@ fn a_function_costs_the_vcpus_that_its_self_time_takes_on_average() {
         "7.50 s 25.0 % ±3.7 % 750 0.062 45.6 30.0 s 100.0 % ±1.8 % com.shop.Cart.get"
     );
     assert!(json(["top", path]).get("vcpus").is_none());
+}
+
+#[test]
+fn a_sum_of_several_processes_costs_what_its_files_do_and_is_of_the_same_time() {
+    let folder = Folder::new();
+    let file = |name: &str| folder.file(name).to_str().expect("a path").to_owned();
+    let paths = ["a0", "a1", "a3", "b0", "b1"].map(|name| file(&format!("{name}.pb.gz")));
+    for path in &paths {
+        let number = i64::from(path.as_bytes()[path.len() - 7] - b'0');
+        CpuProfile::window(number)
+            .burn(600, &["f"], &[])
+            .write(path.as_ref());
+    }
+    let told = |files: &[String]| {
+        let files = files.iter().map(String::as_str);
+        let answer = json(["top", "--cost"].into_iter().chain(files));
+        let time = |key: &str| answer[key].as_i64().expect("ns");
+        let length = time("window_end_unix_nanos") - time("window_start_unix_nanos");
+        (answer["vcpus"].as_f64(), length)
+    };
+    // 30 s in the three minutes of four in which something was profiled.
+    let expected = (Some(30.0 / 180.0), 4 * support::WINDOW);
+    assert_eq!(told(&paths), expected);
+    let (all, day, night) = (file("all.pb.gz"), file("day.pb.gz"), file("night.pb.gz"));
+    let merge = |files: &[String], out: &String| {
+        let files = files.iter().map(String::as_str);
+        let output = run(["merge"].into_iter().chain(files).chain(["-o", out]));
+        assert!(output.status.success(), "{output:?}");
+    };
+    merge(&paths, &all);
+    assert_eq!(told(std::slice::from_ref(&all)), expected);
+    // Sums of sums, whichever files are in which.
+    for split in 1..paths.len() {
+        merge(&paths[..split], &day);
+        merge(&paths[split..], &night);
+        assert_eq!(told(&[day.clone(), night.clone()]).1, expected.1, "{split}");
+        merge(&[day.clone(), night.clone()], &all);
+        let once = told(std::slice::from_ref(&all));
+        assert_eq!(once, told(&[day.clone(), night.clone()]), "{split}");
+    }
+    merge(&paths[..3], &day);
+    merge(&paths[3..], &night);
+    merge(&[day, night], &all);
+    // Of time with gaps it is known how long they are and not where.
+    let vcpus = told(&[all]).0.expect("a cost");
+    assert!((30.0 / 240.0..=30.0 / 180.0).contains(&vcpus), "{vcpus}");
+}
+
+#[test]
+fn cpu_time_costs_the_same_in_whatever_unit_of_time_it_is() {
+    for (unit, value) in [
+        ("microseconds", 30_000_000),
+        ("milliseconds", 30_000),
+        ("seconds", 30),
+    ] {
+        let folder = Folder::new();
+        let cpu = ValueType { kind: "cpu", unit };
+        let mut builder = ProfileBuilder::new(&[cpu], cpu, 1);
+        builder.set_time(support::START, support::WINDOW);
+        let function = builder.function("f", "", "", 0);
+        let location = builder.location(function, 0);
+        builder
+            .sample(&[location], &[value], &[])
+            .expect("a good sample");
+        support::write(&builder.finish(), &folder.file("x.pb.gz"));
+        let path = folder.path().to_str().expect("a path");
+        assert_eq!(json(["top", path, "--cost"])["vcpus"], 0.5, "{unit}");
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 mod support;
 
 use support::{CpuProfile, Folder, PERIOD, local_root, run, stderr, stdout, tags};
+use vtprof_profile::builder::ProfileBuilder;
+use vtprof_profile::kind::Kind;
 use vtprof_profile::spans::spans_to_traces;
 
 const A: &str = "00000000000000aa";
@@ -69,6 +71,39 @@ fn spans_and_endpoints_are_a_table_each() {
         "\"GET /a, \"\"b\"\"\",1,700000000,700000000,160000000,0.8,16,0.25,160000000,0.25"
     );
     assert_eq!(endpoints[0].split(',').count(), 10);
+}
+
+#[test]
+fn states_have_columns_whose_values_add_up_to_that_of_their_kind() {
+    let folder = service("GET /");
+    let kind = Kind::Blocked;
+    let mut builder = ProfileBuilder::new(&[kind.count(), kind.amount()], kind.period(), 1);
+    builder.default_sample_type(kind.amount().kind);
+    let function = builder.function("wait", "", "", 0);
+    let location = builder.location(function, 0);
+    for (state, nanos) in [("io", 3), ("lock", 7), ("io", 2)] {
+        let mut labels = tags(A, "GET /").to_vec();
+        labels.push(("state", state));
+        builder
+            .sample(&[location], &[1, nanos], &labels)
+            .expect("a good sample");
+    }
+    support::write(&builder.finish(), &folder.file("blocked.pb.gz"));
+    for by in ["span", "endpoint"] {
+        let table = lines(&folder, &["spans", "--by", by, "--states"]);
+        let rows: Vec<Vec<_>> = table.iter().map(|row| row.split(',').collect()).collect();
+        let cell = |head: &str| {
+            let at = rows[0].iter().position(|of| *of == head);
+            let at = at.unwrap_or_else(|| panic!("no {head}: {}", table[0]));
+            rows[1][at].parse::<i64>().expect("a number")
+        };
+        assert_eq!(rows[0].len(), rows[1].len());
+        assert_eq!(cell("blocked_nanoseconds"), 12, "{by}");
+        assert_eq!(cell("blocked_lock_nanoseconds"), 7, "{by}");
+        assert_eq!(cell("blocked_io_nanoseconds"), 5, "{by}");
+        let plain = lines(&folder, &["spans", "--by", by]);
+        assert_eq!(plain[0].split(',').count() + 2, rows[0].len(), "{by}");
+    }
 }
 
 #[test]

@@ -427,3 +427,24 @@ fn a_policy_names_style_and_script_by_their_hashes() {
         .collect();
     assert!(links.is_empty(), "{links:?}");
 }
+
+#[test]
+fn that_no_sample_matches_is_said_of_a_page_as_of_lines() {
+    let folder = Folder::new();
+    let path = shop(&folder);
+    let path = path.to_str().expect("a path");
+    for form in ["html", "collapsed"] {
+        let args = ["flame", path, "--format", form, "--focus"];
+        for (focus, said) in [
+            (
+                "name=GET /nothing",
+                "vtprof: no sample matches; `vtprof spans` lists names and ids\n",
+            ),
+            ("name=GET /cart", ""),
+        ] {
+            let output = run(args.iter().chain(&[focus]));
+            assert!(output.status.success(), "{form}");
+            assert_eq!(stderr(&output), said, "{form} {focus}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use serde_json::Value;
 use support::{
     CpuProfile, Folder, PERIOD, failure, int, json, local_root, run, stderr, stdout, tags,
 };
-use vtprof_profile::builder::ProfileBuilder;
+use vtprof_profile::builder::{ProfileBuilder, ValueType};
 use vtprof_profile::kind::Kind;
 use vtprof_profile::spans::spans_to_traces;
 
@@ -163,4 +163,25 @@ fn a_focus_on_what_says_no_number_of_samples_finds_its_samples() {
         stdout(&output).contains("in focus: 3.00 MiB (100.0 %)"),
         "{output:?}"
     );
+}
+
+#[test]
+fn of_a_kind_asked_for_files_of_none_are_left_out_and_counted_where_there_is_no_other() {
+    let folder = service();
+    let goroutine = ValueType {
+        kind: "goroutine",
+        unit: "count",
+    };
+    let builder = ProfileBuilder::new(&[goroutine], goroutine, 1);
+    let other = folder.file("other.pb.gz");
+    support::write(&builder.finish(), &other);
+    let other = other.to_str().expect("a path");
+    for command in ["top", "spans"] {
+        let answer = answer(command, &folder, &["--kind", "cpu"]);
+        assert_eq!(int(&answer["whole"]["value"]), 5 * PERIOD, "{command}");
+        assert_eq!(
+            failure(&run([command, other, "--kind", "cpu"])),
+            "vtprof: error: no cpu profile among the inputs, only 1 other profile"
+        );
+    }
 }

@@ -4,11 +4,23 @@ mod support;
 
 use support::{Folder, int, json, row, run, stderr, stdout, tags};
 use vtprof_profile::builder::ProfileBuilder;
+use vtprof_profile::comments;
 use vtprof_profile::kind::Kind;
 
 const A: &str = "00000000000000aa";
 
 fn write(folder: &Folder, process: &str, window: i64, bytes: i64) -> String {
+    write_of(folder, process, window, bytes, None)
+}
+
+/// The same, of a session that began then.
+fn write_of(
+    folder: &Folder,
+    process: &str,
+    window: i64,
+    bytes: i64,
+    session: Option<i64>,
+) -> String {
     let kind = Kind::Live;
     let types = [kind.count(), kind.amount()];
     let mut builder = ProfileBuilder::new(&types, kind.period(), 524_288);
@@ -19,7 +31,17 @@ fn write(folder: &Folder, process: &str, window: i64, bytes: i64) -> String {
     builder
         .sample(&[location], &[1, bytes], &tags(A, "GET /"))
         .expect("a good sample");
+    if let Some(session) = session {
+        builder.comment(&format!(
+            "{}{}={session} other=1",
+            comments::WINDOW,
+            comments::SESSION_START
+        ));
+    }
     let name = format!("{process}-live-20231114T22132{window}Z.pb.gz");
+    let name = session.map_or(name.clone(), |session| {
+        name.replace("Z.pb", &format!("{}Z.pb", session % 10))
+    });
     support::write(&builder.finish(), &folder.file(&name));
     folder.file(&name).to_str().expect("a path").to_owned()
 }
@@ -64,4 +86,33 @@ fn files_that_were_named_and_are_left_out_are_said_whatever_their_order() {
         );
     }
     assert_eq!(int(&json(["top", &early])["whole"]["value"]), 1_000);
+}
+
+#[test]
+fn processes_of_one_name_and_id_are_told_apart_by_their_sessions() {
+    let folder = Folder::new();
+    for (window, bytes, session) in [(0, 1_000, 71), (1, 3_000, 71), (0, 50, 72), (1, 40, 72)] {
+        write_of(&folder, "shop-1", window, bytes, Some(session));
+    }
+    let path = folder.path().to_str().expect("a path");
+    let top = json(["top", path]);
+    assert_eq!(int(&top["whole"]["value"]), 3_040);
+    assert_eq!(int(&top["profiles"]), 2);
+    assert_eq!(stderr(&run(["top", path])), "");
+}
+
+#[test]
+fn where_nothing_tells_them_apart_that_one_is_left_out_is_said() {
+    let folder = Folder::new();
+    let first = write(&folder, "shop-1", 0, 1_000);
+    let second = folder.file("shop-1-live-20231114T221321Z.pb.gz");
+    std::fs::copy(&first, &second).expect("a copy");
+    let path = folder.path().to_str().expect("a path");
+    assert_eq!(
+        stderr(&run(["top", path])),
+        format!(
+            "vtprof: {first}: left out for {}, though of the same time: of two processes, give each a folder and name both\n",
+            second.display()
+        )
+    );
 }

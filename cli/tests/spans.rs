@@ -290,3 +290,33 @@ fn files_with_one_span_id_or_only_a_name_are_read_too() {
     assert_eq!(int(&answer["named_only"]["samples"]), 3);
     assert_eq!(int(&answer["untagged"]["samples"]), 0);
 }
+
+#[test]
+fn without_a_profile_no_cost_is_known_which_is_not_that_there_is_none() {
+    let folder = Folder::new();
+    support::write_spans(
+        &spans_to_traces(
+            "shop",
+            [support::local_root("00000000000000aa", "GET /x", 100)],
+        ),
+        &folder.file("shop-1-spans-x.pb.gz"),
+    );
+    let path = folder.path().to_str().expect("a path");
+    let text = stdout(&run(["spans", path]));
+    for end in ["GET /x", "(untagged)"] {
+        let rows: Vec<_> = text.lines().filter(|line| line.ends_with(end)).collect();
+        assert_eq!(rows.len(), 2, "{text}");
+        for row in rows {
+            let words: Vec<_> = row.split_whitespace().collect();
+            assert!(
+                words.iter().filter(|word| **word == "-").count() >= 4,
+                "{row}"
+            );
+            assert!(!words.contains(&"0"), "{row}");
+        }
+    }
+    let answer = json(["spans", path]);
+    for figure in [&answer["whole"], &answer["spans"]["rows"][0]] {
+        assert!(figure["value"].is_null() && figure["samples"].is_null());
+    }
+}

@@ -3,10 +3,14 @@
 
 /// Begins the line of a window's figures.
 pub const WINDOW: &str = "window: ";
+/// In it, when the agent's session began, ns since the Unix epoch: the same in all files of a process.
+pub const SESSION_START: &str = "session.start_unix_ns";
 /// Begins the line of its counters.
 pub const COUNTERS: &str = "counters (those not named are 0): ";
 /// Begins the line of what was sent.
 pub const PUSH: &str = "push (those not named are 0): ";
+/// Begins the line of the time that a sum is of, where its head cannot tell it.
+pub const COVERED: &str = "covered: ";
 
 /// The pairs behind the beginning of a line.
 pub fn figures(pairs: &str) -> impl Iterator<Item = (&str, i128)> {

@@ -163,14 +163,18 @@ impl Kind {
     }
 
     /// The kind of a profile, by what its samples are measured in: names of files can be anything once they were
-    /// copied. `None` for what vtprof does not write.
+    /// copied. The first that is in it; `None` for what vtprof does not write.
     #[must_use]
     pub fn of(profile: &Profile) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| {
-            let amount = kind.amount();
-            let mut types = profile.sample_types.iter();
-            types.any(|found| found.kind == amount.kind && found.unit == amount.unit)
-        })
+        Self::ALL.into_iter().find(|kind| kind.is_in(profile))
+    }
+
+    /// Whether a profile has values of this kind. Some files of others have those of several.
+    #[must_use]
+    pub fn is_in(self, profile: &Profile) -> bool {
+        let amount = self.amount();
+        let mut types = profile.sample_types.iter();
+        types.any(|found| found.kind == amount.kind && found.unit == amount.unit)
     }
 
     /// The kind that has a sample type called so.

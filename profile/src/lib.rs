@@ -25,6 +25,7 @@ pub mod model;
 pub mod otlp;
 pub mod pprof;
 pub mod spans;
+pub mod window;
 
 /// Encodes and decodes the messages of this crate; here so that users need not name prost.
 pub use prost::Message;

@@ -3,7 +3,7 @@
 //! Few lines, since `go tool pprof` prints all of them, of all windows, above its tables: a line of facts that
 //! all windows share, one of this window's, one of its counters.
 
-use vtprof_profile::comments::{COUNTERS, WINDOW};
+use vtprof_profile::comments::{COUNTERS, SESSION_START, WINDOW};
 use vtprof_signal::counters::{Counter, Counters};
 use vtprof_signal::durations::Counts;
 
@@ -20,6 +20,9 @@ pub struct Facts {
     pub engine: String,
     /// Whether signals come by the wall clock (option `stress`).
     pub is_stress: bool,
+    /// When the session began, ns since the Unix epoch: it tells processes apart whose names and ids are the same, as
+    /// those of containers are.
+    pub session_start_unix_ns: u64,
 }
 
 /// What is known of one window.
@@ -214,11 +217,12 @@ pub fn lines(
         format!("context.strategy={}", window.strategy),
         format!("engine={}", facts.engine),
         format!(
-            "{WINDOW}period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} start.monotonic_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}{}",
+            "{WINDOW}period.wanted_ns={} period.achieved_ns={achieved} process.cpu_ns={} sampled.cpu_ns={} agent.thread_cpu_ns={} {SESSION_START}={} start.monotonic_ns={} samples.late_ns={} agent.heap_bytes={} agent.methods_remembered={} agent.methods_noted={}{}{}",
             window.period_ns,
             window.process_cpu_ns,
             window.sampled_cpu_ns,
             window.own.iter().map(|used| used.cpu_ns).sum::<u64>(),
+            facts.session_start_unix_ns,
             window.start_monotonic_ns,
             window.late_ns,
             window.heap_bytes,
@@ -285,7 +289,10 @@ mod tests {
         };
         counters.handler.add(5_000);
         let lines = lines(
-            &Facts::default(),
+            &Facts {
+                session_start_unix_ns: 17,
+                ..Facts::default()
+            },
             &window,
             &Snapshot::of(&counters),
             &earlier,
@@ -295,7 +302,7 @@ mod tests {
             "signals.received=10",
             "dropped.ring_full=3",
             "period.achieved_ns=2000000",
-            "start.monotonic_ns=15",
+            "session.start_unix_ns=17 start.monotonic_ns=15",
             "samples.late_ns=20",
             "agent.thread_cpu_ns=11",
             "agent.drain_cpu_ns=5 agent.wall_cpu_ns=6 spans.queue_most=9",

@@ -32,8 +32,8 @@ pub struct ConvertArgs {
     #[arg(long, value_parser = kinds())]
     pub kind: Option<Kind>,
 
-    /// Sample type whose values are written, by its kind, where the format holds one (collapsed) [default: the file's
-    /// default, else its last]
+    /// Sample type whose values are written, by its kind, where the format holds one (collapsed) [default: that of
+    /// --kind, else the file's default, else that of its kind, else its last]
     #[arg(long, value_name = "KIND")]
     pub sample_type: Option<String>,
 

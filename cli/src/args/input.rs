@@ -41,7 +41,8 @@ pub struct InputArgs {
     #[command(flatten)]
     pub files: FilesArgs,
 
-    /// Sample type to show, by its kind, e.g. cpu [default: the file's default, else its last]
+    /// Sample type to show, by its kind, e.g. cpu [default: that of --kind, else the file's default, else that of its kind,
+    /// else its last]
     #[arg(long, value_name = "KIND")]
     pub sample_type: Option<String>,
 
@@ -58,6 +59,14 @@ pub struct InputArgs {
 pub fn kinds() -> impl clap::builder::TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::name))
         .try_map(|name| Kind::from_name(&name).ok_or("no such kind"))
+}
+
+impl InputArgs {
+    /// The sample type to show: that of the kind asked for, where no other was.
+    pub fn measure(&self) -> Option<&str> {
+        let amount = self.kind.map(|kind| kind.amount().kind);
+        self.sample_type.as_deref().or(amount)
+    }
 }
 
 impl FilesArgs {

@@ -7,6 +7,7 @@ use vtprof_profile::comments;
 use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{KeyIndices, Profile, Sample};
+use vtprof_profile::window::Window;
 
 use super::charge::{Charge, EXACT, WindowId};
 use super::code::Code;
@@ -196,10 +197,9 @@ impl Ledger {
     }
 
     fn window(&mut self, profile: &Profile) -> WindowId {
-        let start = profile.time_nanos as f64;
-        let is_known = profile.time_nanos > 0 && profile.duration_nanos > 0;
+        let known = Window::of(profile).filter(|window| window.end > window.start);
         self.windows
-            .push(is_known.then_some((start, start + profile.duration_nanos as f64)));
+            .push(known.map(|window| (window.start as f64, window.end as f64)));
         WindowId(self.windows.len() - 1)
     }
 

@@ -81,10 +81,11 @@ pub fn compare(args: &DiffArgs) -> Result<Comparison> {
 
 fn by_files(args: &DiffArgs) -> Result<Comparison> {
     let [good, bad] = paths(args)?.map(|files| {
-        Bundle::read(&FilesArgs {
+        let files = FilesArgs {
             files,
             ..args.files.clone()
-        })
+        };
+        Bundle::read(&files, asked(args))
     });
     let mut bundles = [good?, bad?];
     let requests = [0, 1].map(|i| Requests::of(std::mem::take(&mut bundles[i].spans)));
@@ -170,7 +171,7 @@ fn paths(args: &DiffArgs) -> Result<[Vec<PathBuf>; 2]> {
 }
 
 fn by_speed(args: &DiffArgs) -> Result<Comparison> {
-    let mut bundle = Bundle::read(&args.files)?;
+    let mut bundle = Bundle::read(&args.files, asked(args))?;
     let requests = Requests::of(std::mem::take(&mut bundle.spans));
     let which = requests.which(Which {
         name: args.name.as_deref(),
@@ -205,15 +206,20 @@ fn by_speed(args: &DiffArgs) -> Result<Comparison> {
     finish(args, [SideName::Fast, SideName::Slow], per, inputs)
 }
 
+/// The kind asked for, be it by a sample type.
+fn asked(args: &DiffArgs) -> Option<Kind> {
+    let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
+    args.kind.or(implied)
+}
+
 /// The profile of each side that is compared.
 fn choose<'a>(bundles: [&'a Bundle; 2], args: &DiffArgs) -> Result<[&'a OfKind; 2]> {
-    let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
     let has_type = |of: &OfKind| {
         let wanted = args.sample_type.as_deref();
         wanted.is_none_or(|wanted| of.profile.sample_type(wanted).is_some())
     };
     let candidates = |bundle: &'a Bundle| bundle.profiles.iter().filter(|of| has_type(of));
-    let wanted = args.kind.or(implied);
+    let wanted = asked(args);
     let found = candidates(bundles[0])
         .filter(|of| wanted.is_none_or(|wanted| of.kind == Some(wanted)))
         .filter_map(|good| {

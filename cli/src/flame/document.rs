@@ -19,7 +19,7 @@ use super::columns::{Document, Endpoints, Frames, GroupColumns, Names, Nodes};
 use super::condition::Condition;
 use super::groups::{BINS_PER_OCTAVE, Group, Groups, Side};
 use super::stacks::{Stacks, Walker};
-use super::sums::{Measured, sample_counts};
+use super::sums::{Measured, Rows, sample_counts};
 use super::texts::Texts;
 use crate::figures::FEW;
 use crate::measure::Chooser;
@@ -150,9 +150,15 @@ impl Builder {
             let node = walker.leaf(&sample, &mut self.stacks, &mut self.texts);
             let group = groups.of_sample(&tags, root);
             let samples = counts.map_or(0, |reader| reader.sum(&sample).samples);
-            rows.add((node, group), width, sample.values, samples);
+            rows.add((node, group), width, sample.values, samples)?;
         }
         Ok(())
+    }
+
+    /// Whether a side has no sample.
+    pub fn is_empty(&self, side: Side) -> bool {
+        let mut sides = self.measured.iter().map(|of| &of.sides[side as usize]);
+        sides.all(Rows::is_empty)
     }
 
     /// The document, as gzipped JSON.

@@ -20,6 +20,7 @@ use vtprof_profile::kind::Kind;
 
 use crate::args::{FilesArgs, FlameArgs, FlameFormat};
 use crate::bundle::{Bundle, OfKind};
+use crate::by_kind::share_columns;
 use crate::figures::plural;
 use crate::measure::Chooser;
 use crate::output::{self, Output};
@@ -31,6 +32,8 @@ use condition::Condition;
 use document::{About, Builder, Part};
 use groups::Side;
 use page::Page;
+
+const NOTHING_MATCHES: &str = "no sample matches; `vtprof spans` lists names and ids";
 
 /// Runs the command.
 pub fn run(args: &FlameArgs, out: &mut impl Write) -> Result<()> {
@@ -45,18 +48,20 @@ pub fn run(args: &FlameArgs, out: &mut impl Write) -> Result<()> {
     if format == FlameFormat::Html && args.sample_type.is_some() {
         bail!("--sample-type is for svg and collapsed: a page has all of them");
     }
+    if let Some(path) = to_file {
+        let mut inputs = args.files.files.clone();
+        inputs.extend(args.base.iter().cloned());
+        let output = Output::File(path.to_owned());
+        output.check(&inputs, true)?;
+        output.check_other(&inputs)?;
+    }
     let sets = Sets::read(args)?;
     let bytes = match format {
         FlameFormat::Html => sets.page(args)?,
         FlameFormat::Svg | FlameFormat::Collapsed => sets.stacks(args, format)?,
     };
     match to_file {
-        Some(path) => {
-            let mut inputs = args.files.files.clone();
-            inputs.extend(args.base.iter().cloned());
-            Output::File(path.to_owned()).check(&inputs, true)?;
-            output::write_file(path, |out| out.write_all(&bytes))
-        }
+        Some(path) => output::write_file(path, |out| out.write_all(&bytes)),
         None => Ok(out.write_all(&bytes)?),
     }
 }
@@ -80,15 +85,25 @@ struct Sets {
 
 impl Sets {
     fn read(args: &FlameArgs) -> Result<Self> {
-        let shown = Bundle::read(&args.files)?;
+        let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
+        let asked = args.kind.or(implied);
+        let mut shown = Bundle::read(&args.files, asked)?;
         let base = (!args.base.is_empty()).then(|| {
             let files = FilesArgs {
                 files: args.base.clone(),
                 max_mib: args.files.max_mib,
             };
-            Bundle::read(&files).context("--base")
+            Bundle::read(&files, asked).context("--base")
         });
-        let base = base.transpose()?;
+        let mut base = base.transpose()?;
+        // What is compared has the same columns.
+        for shown in &mut shown.profiles {
+            for base in base.iter_mut().flat_map(|base| &mut base.profiles) {
+                if base.kind == shown.kind {
+                    share_columns(&mut [&mut *shown, base]);
+                }
+            }
+        }
         if let Some(kind) = args.kind
             && shown.of(kind).is_none()
         {
@@ -131,6 +146,9 @@ impl Sets {
             let wanted = |of: &&OfKind| args.kind.is_none() || of.kind == args.kind;
             let parts: Vec<_> = bundle.profiles.iter().filter(wanted).map(part).collect();
             builder.add(side, &parts, [bundle.spans.clone()], condition)?;
+            if !condition.is_empty() && builder.is_empty(side) {
+                note(NOTHING_MATCHES);
+            }
             if bundle.spans_left_out > 0 {
                 notes.push(format!(
                     "{} ended and are in no span file",
@@ -180,7 +198,7 @@ impl Sets {
             _ => collapsed::write(&lines, &mut bytes)?,
         }
         if lines.is_empty() {
-            note("no sample matches; `vtprof spans` lists names and ids");
+            note(NOTHING_MATCHES);
         }
         Ok(bytes)
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use vtprof_profile::kind::Kind;
-use vtprof_profile::model::{Profile, ValueType};
+use vtprof_profile::model::{Flaw, Profile, ValueType};
+use vtprof_profile::window::Window;
 
 use super::columns::{ProfileColumns, RowColumns, TypeColumn};
 use super::groups::GroupId;
@@ -87,7 +88,16 @@ impl Measured {
 
 impl Rows {
     /// Adds to a row; `width` is the number of types and one.
-    pub fn add(&mut self, key: (NodeId, GroupId), width: usize, values: &[i64], samples: i128) {
+    ///
+    /// # Errors
+    /// A sum is beyond what 64 bits hold.
+    pub fn add(
+        &mut self,
+        key: (NodeId, GroupId),
+        width: usize,
+        values: &[i64],
+        samples: i128,
+    ) -> Result<()> {
         let next = self.keys.len();
         let row = *self.known.entry(key).or_insert(next);
         if row == next {
@@ -95,19 +105,23 @@ impl Rows {
             self.values.resize(self.values.len() + width, 0);
         }
         let sums = &mut self.values[row * width..][..width];
-        let samples = i64::try_from(samples).unwrap_or(i64::MAX);
+        let samples = i64::try_from(samples)?;
         for (sum, value) in sums.iter_mut().zip(values.iter().chain([&samples])) {
-            *sum = sum.saturating_add(*value);
+            *sum = sum.checked_add(*value).ok_or(Flaw::Sum)?;
         }
+        Ok(())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
     }
 
     /// Its time is that of all of them, from the first start to the last end.
     pub fn note_window(&mut self, profile: &Profile) {
-        if profile.time_nanos <= 0 {
+        let Some(Window { start, end, .. }) = Window::of(profile) else {
             return;
-        }
-        let start = profile.time_nanos;
-        let end = start.saturating_add(profile.duration_nanos.max(0));
+        };
         let (first, last) = self.window.unwrap_or((start, end));
         self.window = Some((first.min(start), last.max(end)));
     }

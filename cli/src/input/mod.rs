@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
+use vtprof_profile::comments::{self, SESSION_START, WINDOW};
 use vtprof_profile::formats::{self, Document, Format, FormatError, Hint};
 use vtprof_profile::gzip::{self, ReadError};
 use vtprof_profile::kind::Kind;
@@ -16,6 +17,7 @@ use vtprof_profile::model::{ModelError, Profile};
 use vtprof_profile::otlp::Gathered;
 use vtprof_profile::otlp::trace::TracesData;
 use vtprof_profile::spans::{self, LOCAL_ROOT_ATTRIBUTE, SpanFiles, SpanList};
+use vtprof_profile::window::Window;
 
 use crate::args::FilesArgs;
 use crate::figures::plural;
@@ -45,6 +47,14 @@ struct Moment {
     name: String,
     profile: Box<Profile>,
     is_named: bool,
+}
+
+/// Which process a profile is of: by the name that the agent gives its file, and the session, as in containers all may have
+/// one id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Series {
+    name: String,
+    session: Option<i128>,
 }
 
 /// What became of a source.
@@ -152,7 +162,7 @@ fn read_items<S: Send>(
     ),
     mut take: impl FnMut(Item<S>) -> Result<()>,
 ) -> Result<()> {
-    let mut moments: BTreeMap<String, Moment> = BTreeMap::new();
+    let mut moments: BTreeMap<Series, Moment> = BTreeMap::new();
     let mut others = Vec::new();
     let sources = sources::sources(&args.files)?;
     ahead::in_order(
@@ -203,24 +213,45 @@ fn read_items<S: Send>(
     Ok(())
 }
 
-/// Which process a profile of a moment is of, by the name that the agent gives its file, if it is one.
-pub fn series(profile: &Profile, name: &str) -> Option<String> {
+/// Which process a profile of a moment is of, if it is one.
+pub fn series(profile: &Profile, name: &str) -> Option<Series> {
     let kind = Kind::of(profile).filter(|kind| kind.is_of_a_moment())?;
     let before = name.rsplit_once(&format!("-{}-", kind.name()));
-    Some(before.map_or(name, |(process, _)| process).to_owned())
+    Some(Series {
+        name: before.map_or(name, |(process, _)| process).to_owned(),
+        session: comments::figure(&profile.comments, WINDOW, SESSION_START),
+    })
 }
 
-fn keep_latest(moments: &mut BTreeMap<String, Moment>, series: String, moment: Moment) {
-    let left_out = match moments.get(&series) {
-        Some(known) if known.profile.time_nanos > moment.profile.time_nanos => Some(moment),
-        _ => moments.insert(series, moment),
+fn keep_latest(moments: &mut BTreeMap<Series, Moment>, series: Series, moment: Moment) {
+    let Some(known) = moments.get_mut(&series) else {
+        moments.insert(series, moment);
+        return;
     };
-    if let Some(moment) = left_out.filter(|moment| moment.is_named) {
+    let mut left_out = moment;
+    if known.profile.time_nanos <= left_out.profile.time_nanos {
+        std::mem::swap(known, &mut left_out);
+    }
+    if overlap(&known.profile, &left_out.profile) {
+        note(&format!(
+            "{}: left out for {}, though of the same time: of two processes, give each a folder and name both",
+            left_out.name, known.name
+        ));
+    } else if left_out.is_named {
         note(&format!(
             "{}: left out, what is in use later is shown and not both added",
-            moment.name
+            left_out.name
         ));
     }
+}
+
+/// Whether windows have more in common than a clock is set by: those of one process do not.
+fn overlap(first: &Profile, second: &Profile) -> bool {
+    let windows = Window::of(first).zip(Window::of(second));
+    windows.is_some_and(|(first, second)| {
+        let common = first.end.min(second.end) - first.start.max(second.start);
+        common > first.covered.min(second.covered) / 2
+    })
 }
 
 fn read_source<S>(

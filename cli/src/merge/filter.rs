@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
+use vtprof_profile::kind::Kind;
 use vtprof_profile::merge::Merger;
 use vtprof_profile::model::{Label, Profile, Sample, StringIndex};
 use vtprof_profile::otlp::trace::TracesData;
@@ -27,7 +28,7 @@ pub struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    pub fn new(args: &'a MergeArgs) -> Self {
+    pub fn new(args: &'a MergeArgs, asked: Option<Kind>) -> Self {
         Filter {
             focus: Condition {
                 focus: args.focus.clone(),
@@ -35,7 +36,7 @@ impl<'a> Filter<'a> {
             },
             roll_up: args.roll_up,
             drop_labels: &args.drop_labels,
-            pending: Pending::new(&args.focus, args.roll_up),
+            pending: Pending::new(&args.focus, args.roll_up, asked),
             spans: SpanFiles::default(),
             is_met: vec![false; args.drop_labels.len()],
             has_match: false,
@@ -61,7 +62,7 @@ impl<'a> Filter<'a> {
     pub fn finish(&mut self, sums: &mut ByKind) -> Result<()> {
         let spans = std::mem::take(&mut self.spans);
         self.pending.add_spans(spans.finish());
-        for mut of in self.pending.finish() {
+        for mut of in self.pending.finish()? {
             let sum = sums.of(&of.profile);
             self.add_to(&mut of.profile, sum)?;
         }

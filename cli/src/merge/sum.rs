@@ -37,17 +37,24 @@ pub struct Sums {
 /// # Errors
 /// The first file that cannot be read, or nothing among them that was asked for.
 pub fn read(args: &MergeArgs) -> Result<Sums> {
-    let mut filter = Filter::new(args);
-    let mut sums = ByKind::default();
+    let asked = args.kind.and_then(|asked| match asked {
+        KindOrSpans::Kind(kind) => Some(kind),
+        KindOrSpans::Spans => None,
+    });
+    let mut filter = Filter::new(args, asked);
+    let mut sums = ByKind::new(asked);
     let mut spans: Option<Gathered> = None;
     let mut left_out: BTreeMap<&str, i128> = BTreeMap::new();
     input::read_documents(&args.files, &Hint::default(), |document| {
         match document {
             Document::Profile(mut profile) => {
                 let kind = Kind::of(&profile);
-                if let Some(asked) = args.kind
-                    && kind.map(KindOrSpans::Kind) != Some(asked)
-                {
+                let is_wanted = match args.kind {
+                    None => true,
+                    Some(KindOrSpans::Kind(asked)) => asked.is_in(&profile),
+                    Some(KindOrSpans::Spans) => false,
+                };
+                if !is_wanted {
                     let name = kind.map_or("other", Kind::name);
                     *left_out.entry(name).or_default() += 1;
                     return Ok(());
@@ -86,7 +93,7 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
         note("no sample matches the focus; `vtprof spans` lists names and ids");
     }
     let mut names = BTreeSet::new();
-    let profiles = sums.finish().into_iter().map(|of| OfKind {
+    let profiles = sums.finish()?.into_iter().map(|of| OfKind {
         name: name(of.kind, &of.profile.sample_types, &mut names),
         profile: of.profile,
     });

@@ -1,5 +1,6 @@
 //! What is shown of each span: one measure where one was asked for, else one of each kind of profile that is there.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -64,7 +65,9 @@ pub enum Taken {
 /// See the module.
 #[derive(Debug)]
 pub struct Columns {
-    sample_type: Option<String>,
+    measure: Option<String>,
+    /// `--kind`.
+    asked: Option<Kind>,
     /// Where one measure was asked for.
     selection: Option<Selection>,
     list: Vec<Column>,
@@ -74,7 +77,8 @@ impl Columns {
     pub fn new(args: &InputArgs) -> Self {
         let one = args.kind.is_some() || args.sample_type.is_some();
         Columns {
-            sample_type: args.sample_type.clone(),
+            measure: args.measure().map(str::to_owned),
+            asked: args.kind,
             selection: one.then(|| Selection::new(args)),
             list: Vec::new(),
         }
@@ -90,14 +94,14 @@ impl Columns {
             let (id, reader) = self.read_beside(profile, kind)?;
             return Ok(Taken::Into(id, reader));
         };
-        let choice = selection.judge(profile)?;
+        let choice = selection.judge(profile);
         if choice == Choice::LeaveOut {
             return Ok(Taken::Not);
         }
         if choice == Choice::TakeAnew || self.list.is_empty() {
             self.list = vec![Column {
-                kind,
-                chooser: Chooser::new(self.sample_type.as_deref()),
+                kind: self.asked.or(kind),
+                chooser: Chooser::new(self.measure.as_deref()),
             }];
         }
         let reader = self.list[0].chooser.reader(profile)?;
@@ -210,6 +214,14 @@ impl Costs {
         let all = self.states.iter();
         all.filter(move |((of, _), _)| *of == column)
             .map(|((_, state), value)| (&**state, *value))
+    }
+
+    /// The states of a column, those with the most first.
+    pub fn state_names(&self, column: ColumnId) -> Vec<String> {
+        let mut states: Vec<_> = self.states(column).collect();
+        states.sort_by_key(|(name, value)| (Reverse(*value), *name));
+        let names = states.into_iter().map(|(name, _)| name.to_owned());
+        names.collect()
     }
 
     /// The value of a column in one state.

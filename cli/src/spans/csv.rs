@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::csv::{self, Cell};
-use crate::figures::{relative_error, share};
+use crate::figures::share;
 
 use super::columns::{Column, ColumnId, Costs};
 use super::json::{kind_name, status_name};
@@ -13,10 +13,14 @@ use super::{Endpoint, Root, View};
 
 /// Writes the table that was asked for.
 pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
-    let columns = view.columns.in_order();
+    let columns = view.columns.in_order().into_iter().map(|(id, column)| {
+        let states = view.states.then(|| view.roots.whole.state_names(id));
+        let states = states.unwrap_or_default();
+        Shown { id, column, states }
+    });
     let sheet = Sheet {
         view,
-        columns: &columns,
+        columns: columns.collect(),
     };
     match (&view.spans, &view.endpoints) {
         (Some(table), _) => {
@@ -55,14 +59,28 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
 
 struct Sheet<'a> {
     view: &'a View<'a>,
-    columns: &'a [(ColumnId, &'a Column)],
+    columns: Vec<Shown<'a>>,
+}
+
+/// A column, and those of its states that have one of their own behind it.
+struct Shown<'a> {
+    id: ColumnId,
+    column: &'a Column,
+    states: Vec<String>,
+}
+
+impl Shown<'_> {
+    fn in_states<'c>(&self, costs: &Costs) -> impl Iterator<Item = Cell<'c>> {
+        let states = self.states.iter();
+        states.map(|state| costs.in_state(self.id, state).into())
+    }
 }
 
 impl Sheet<'_> {
-    /// Those of one table, then four a column, or six with what a span costs.
+    /// Those of one table, then four a column, or six with what a span costs, and one a state.
     fn headers(&self, first: &[&str], per_span: bool) -> Vec<String> {
         let mut headers: Vec<_> = first.iter().map(|head| (*head).to_owned()).collect();
-        for (_, column) in self.columns {
+        for Shown { column, states, .. } in &self.columns {
             let head = column.head().to_lowercase().replace(' ', "_");
             let unit = column.unit();
             headers.push(format!("{head}_{unit}"));
@@ -72,6 +90,7 @@ impl Sheet<'_> {
                 headers.push(format!("{head}_{unit}_per_span"));
                 headers.push(format!("{head}_per_span_relative_error"));
             }
+            headers.extend(states.iter().map(|state| format!("{head}_{state}_{unit}")));
         }
         if self.view.columns.can_account() {
             headers.extend(["accounted_nanoseconds", "accounted_share"].map(str::to_owned));
@@ -79,14 +98,15 @@ impl Sheet<'_> {
         headers
     }
 
-    fn figure(&self, id: ColumnId, column: &Column, costs: &Costs) -> [Cell<'static>; 4] {
+    fn figure(&self, of: &Shown<'_>, costs: &Costs) -> [Cell<'static>; 4] {
+        let (id, column) = (of.id, of.column);
         let sum = costs.of(id);
         let is_counted = column.chooser.counted();
         [
             sum.value.into(),
             share(sum.value, self.view.roots.whole.of(id).value).into(),
             is_counted.then_some(sum.samples).into(),
-            relative_error(sum.samples).into(),
+            column.chooser.error(sum).into(),
         ]
     }
 
@@ -113,8 +133,9 @@ impl Sheet<'_> {
             ended.map(|ended| ended.start_unix_nanos).into(),
             ended.map(|ended| ended.duration_nanos).into(),
         ];
-        for (id, column) in self.columns {
-            cells.extend(self.figure(*id, column, &root.costs));
+        for of in &self.columns {
+            cells.extend(self.figure(of, &root.costs));
+            cells.extend(of.in_states(&root.costs));
         }
         let duration = ended.map(|ended| i128::from(ended.duration_nanos));
         cells.extend(self.accounted(&root.costs, duration));
@@ -129,10 +150,11 @@ impl Sheet<'_> {
             endpoint.duration_percentile(50).into(),
             endpoint.durations.last().copied().into(),
         ];
-        for (id, column) in self.columns {
-            cells.extend(self.figure(*id, column, &endpoint.costs));
-            cells.push(endpoint.cost_per_span(*id).into());
-            cells.push(endpoint.error_per_span(*id).into());
+        for of in &self.columns {
+            cells.extend(self.figure(of, &endpoint.costs));
+            cells.push(endpoint.cost_per_span(of.id).into());
+            cells.push(endpoint.error_per_span(of.id, of.column).into());
+            cells.extend(of.in_states(&endpoint.costs));
         }
         let duration = (spans > 0).then(|| endpoint.duration());
         cells.extend(self.accounted(&endpoint.costs_of_ended, duration));

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::figures::relative_error;
 use crate::stats::percentile;
 
-use super::columns::{ColumnId, Costs};
+use super::columns::{Column, ColumnId, Costs};
 use super::roots::Roots;
 
 /// The row of local root spans whose name no file tells.
@@ -39,8 +38,8 @@ impl Endpoint {
     }
 
     /// Relative standard error of that.
-    pub fn error_per_span(&self, column: ColumnId) -> Option<f64> {
-        relative_error(self.costs_of_ended.of(column).samples)
+    pub fn error_per_span(&self, id: ColumnId, column: &Column) -> Option<f64> {
+        column.chooser.error(self.costs_of_ended.of(id))
     }
 
     /// What the spans that ended lasted together, ns.

@@ -12,7 +12,7 @@ use crate::figures::share;
 use crate::json::{self, Figure};
 use crate::measure::{Chooser, Measure};
 
-use super::columns::{ColumnId, Costs};
+use super::columns::{Column, ColumnId, Costs};
 use super::{Endpoint, Root, Table, View};
 
 #[derive(Serialize)]
@@ -137,12 +137,12 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
         window_start_unix_nanos: window.map(|window| window.0),
         window_end_unix_nanos: window.map(|window| window.1),
         kinds: kinds.collect(),
-        whole: costs(view, &roots.whole, |_| None),
-        untagged: costs(view, &roots.untagged, |_| None),
+        whole: costs(view, &roots.whole, |_, _| None),
+        untagged: costs(view, &roots.untagged, |_, _| None),
         named_only: sum(view, roots.named_only.values()),
         not_listed: view
             .is_filtered
-            .then(|| costs(view, &roots.not_listed, |_| None)),
+            .then(|| costs(view, &roots.not_listed, |_, _| None)),
         spans_read: roots.spans_read,
         spans_left_out: roots.spans_left_out,
         spans_without_id: roots.spans_without_id,
@@ -162,21 +162,20 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
 fn costs<'a>(
     view: &View<'_>,
     costs: &'a Costs,
-    per_span: impl Fn(ColumnId) -> Option<(i128, Option<f64>)>,
+    per_span: impl Fn(ColumnId, &Column) -> Option<(i128, Option<f64>)>,
 ) -> JsonCosts<'a> {
     let figure = |id, chooser: &Chooser| {
         Figure::new(costs.of(id), view.roots.whole.of(id), chooser.counted())
     };
     let columns = view.columns.in_order();
-    let lead = columns.first().map_or_else(
-        || Figure::new(costs.of_lead(None), costs.of_lead(None), true),
-        |(id, column)| figure(*id, &column.chooser),
-    );
+    // Without a profile nothing is known.
+    let lead = columns.first();
+    let lead = lead.map_or_else(Figure::default, |(id, column)| figure(*id, &column.chooser));
     let kinds = columns.iter().filter_map(|(id, column)| {
         let cost = JsonCost {
             figure: figure(*id, &column.chooser),
-            value_per_span: per_span(*id).map(|(value, _)| value),
-            value_per_span_relative_error: per_span(*id).and_then(|(_, error)| error),
+            value_per_span: per_span(*id, column).map(|(value, _)| value),
+            value_per_span_relative_error: per_span(*id, column).and_then(|(_, error)| error),
             by_state: costs.states(*id).collect(),
         };
         Some((column.kind.map(Kind::name)?, cost))
@@ -190,7 +189,7 @@ fn costs<'a>(
 /// As [`costs`], of several together, without states.
 fn sum<'a, 'c>(view: &View<'_>, all: impl Iterator<Item = &'c Costs>) -> JsonCosts<'a> {
     let total: Costs = all.sum();
-    let whole = costs(view, &total, |_| None);
+    let whole = costs(view, &total, |_, _| None);
     let kinds = whole.kinds.into_iter().map(|(name, cost)| {
         let cost = JsonCost {
             figure: cost.figure,
@@ -228,9 +227,9 @@ fn rows<'a, T, J>(
 }
 
 fn endpoint<'a>(view: &View<'_>, endpoint: &'a Endpoint) -> JsonEndpoint<'a> {
-    let per_span = |column| {
-        let value = endpoint.cost_per_span(column)?;
-        Some((value, endpoint.error_per_span(column)))
+    let per_span = |id, column: &Column| {
+        let value = endpoint.cost_per_span(id)?;
+        Some((value, endpoint.error_per_span(id, column)))
     };
     let spans = endpoint.durations.len();
     let duration = (spans > 0).then(|| endpoint.duration());
@@ -254,7 +253,7 @@ fn span<'a>(view: &View<'_>, root: &&'a Root) -> JsonSpan<'a> {
         local_root_span_id: &root.id,
         trace_id: root.trace.as_deref(),
         name: root.name.as_deref(),
-        costs: costs(view, &root.costs, |_| None),
+        costs: costs(view, &root.costs, |_, _| None),
         start_unix_nanos: root.ended.map(|ended| ended.start_unix_nanos),
         duration_nanos: root.ended.map(|ended| ended.duration_nanos),
         kind: root.ended.map(|ended| kind_name(ended.kind)),

@@ -1,14 +1,11 @@
 //! The tables of `vtprof spans` for people.
 
-use std::cmp::Reverse;
 use std::io::Write;
 
 use anyhow::Result;
 use vtprof_profile::spans::SpanStatus;
 
-use crate::figures::{
-    self, FEW, dash, nanos, percent, plural, plus_minus, relative_error, share, thousands,
-};
+use crate::figures::{self, FEW, dash, nanos, percent, plural, plus_minus, share, thousands};
 use crate::listing::Listing;
 use crate::text::{note, note_without_times};
 
@@ -109,12 +106,7 @@ struct Layout<'a> {
 impl<'a> Layout<'a> {
     fn new(view: &'a View<'a>, columns: &[(ColumnId, &'a Column)]) -> Self {
         let whole = &view.roots.whole;
-        let states = columns.iter().map(|(id, _)| {
-            let mut states: Vec<_> = whole.states(*id).collect();
-            states.sort_by_key(|(name, value)| (Reverse(*value), *name));
-            let names = states.into_iter().map(|(name, _)| name.to_owned());
-            (*id, names.collect())
-        });
+        let states = columns.iter().map(|(id, _)| (*id, whole.state_names(*id)));
         Layout {
             view,
             lead: columns.first().copied(),
@@ -159,33 +151,28 @@ impl<'a> Layout<'a> {
     }
 
     fn cells(&self, costs: &Costs) -> Vec<String> {
-        let (sum, unit) = match self.lead {
-            Some((id, column)) => (costs.of(id), column.unit()),
-            None => (costs.of_lead(None), "nanoseconds"),
+        let Some((id, column)) = self.lead else {
+            return vec![dash(); 4];
         };
-        let whole = self
-            .lead
-            .map_or(0, |(id, _)| self.view.roots.whole.of(id).value);
-        let is_counted = self.lead.is_none_or(|(_, column)| column.chooser.counted());
-        let samples = if is_counted {
+        let sum = costs.of(id);
+        let whole = self.view.roots.whole.of(id).value;
+        let samples = if column.chooser.counted() {
             thousands(sum.samples)
         } else {
             dash()
         };
         let mut cells = vec![
-            figures::value(sum.value, unit),
+            figures::value(sum.value, column.unit()),
             percent(share(sum.value, whole)),
-            plus_minus(relative_error(sum.samples)),
+            plus_minus(column.chooser.error(sum)),
             samples,
         ];
-        if let Some((id, column)) = self.lead {
-            cells.extend(self.state_cells(costs, id, column));
-        }
+        cells.extend(self.state_cells(costs, id, column));
         for (id, column) in &self.others {
             let sum = costs.of(*id);
             cells.push(figures::value(sum.value, column.unit()));
             if column.chooser.counted() {
-                cells.push(plus_minus(relative_error(sum.samples)));
+                cells.push(plus_minus(column.chooser.error(sum)));
                 cells.push(thousands(sum.samples));
             }
             cells.extend(self.state_cells(costs, *id, column));
@@ -250,13 +237,13 @@ fn endpoints(layout: &Layout<'_>, table: &Table<Endpoint>, out: &mut impl Write)
             thousands(spans as i128)
         });
         if layout.lead.is_none() {
-            cells.push(if spans == 0 { dash() } else { nanos(0) });
+            cells.push(dash());
         }
         for (id, column) in layout.each() {
             let cost = endpoint.cost_per_span(*id);
             cells.push(cost.map_or_else(dash, |cost| figures::value(cost, column.unit())));
             if column.chooser.counted() {
-                cells.push(plus_minus(endpoint.error_per_span(*id)));
+                cells.push(plus_minus(endpoint.error_per_span(*id, column)));
             }
         }
         let whole = (spans > 0).then(|| endpoint.duration());

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::csv::{self, Cell};
-use crate::figures::{Sum, relative_error, share};
+use crate::figures::{Sum, share};
 
 use super::View;
 
@@ -32,7 +32,7 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
             sum.value.into(),
             share(sum.value, view.top.in_focus.value).into(),
             counted.then_some(sum.samples).into(),
-            relative_error(sum.samples).into(),
+            view.chooser.error(sum).into(),
         ]
     };
     let rows = view.shown.iter().map(|row| {

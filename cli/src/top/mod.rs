@@ -163,10 +163,10 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
             ..Condition::default()
         };
         let top = Top::new(args.by, focus);
-        (top, Chooser::new(args.input.sample_type.as_deref()))
+        (top, Chooser::new(args.input.measure()))
     };
     let (mut top, mut chooser) = begin();
-    let mut pending = Pending::new(&args.focus, false);
+    let mut pending = Pending::new(&args.focus, false, args.input.kind);
     let mut selection = Selection::new(&args.input);
     input::read_all(&args.input.files, |loaded| {
         let profile = match loaded {
@@ -177,7 +177,7 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
                 return Ok(());
             }
         };
-        match selection.judge(&profile)? {
+        match selection.judge(&profile) {
             Choice::LeaveOut => return Ok(()),
             Choice::TakeAnew => {
                 (top, chooser) = begin();
@@ -193,7 +193,7 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
         Ok(())
     })?;
     selection.conclude()?;
-    for of in pending.finish() {
+    for of in pending.finish()? {
         // Its parts have been counted by the other.
         let reader = chooser.clone().reader(&of.profile)?;
         top.add(&of.profile, reader, &pending);

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::args::TopBy;
 use crate::cost::Pricing;
-use crate::figures::{self, FEW, Sum, percent, plus_minus, relative_error, share, thousands};
+use crate::figures::{self, FEW, Sum, percent, plus_minus, share, thousands};
 use crate::listing::Listing;
 use crate::text::note;
 
@@ -30,7 +30,7 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
             figures::dash()
         }
     };
-    let error = |sum: Sum| plus_minus(relative_error(sum.samples));
+    let error = |sum: Sum| plus_minus(chooser.error(sum));
     let part = |sum: Sum| percent(share(sum.value, top.in_focus.value));
 
     writeln!(out, "{}", chooser.summary(top.whole))?;

@@ -12,7 +12,7 @@ use vtprof_profile::model::Profile;
 use vtprof_profile::spans::SpanFiles;
 
 use crate::figures::{self, plural};
-use crate::input::{self, Loaded};
+use crate::input::{self, Loaded, Series};
 use crate::text::note;
 
 /// Tells a file from another that has taken its name.
@@ -28,7 +28,7 @@ pub enum Content {
     Profile {
         profile: Box<Profile>,
         /// Where it is of a moment: which ones are of the same process.
-        series: Option<String>,
+        series: Option<Series>,
     },
     /// Spans that ended.
     Spans { list: SpanFiles, left_out: u64 },

@@ -61,6 +61,12 @@ impl Calls {
         true
     }
 
+    /// The frame that was called last and is open.
+    pub fn innermost(&self) -> Option<usize> {
+        let open = self.open.and_then(|open| self.calls.get(open));
+        open.map(|call| call.frame)
+    }
+
     /// Adds to the call that is open, if one is; the sum saturates.
     pub fn add(&mut self, weight: i64) {
         let Some(open) = self.open else {

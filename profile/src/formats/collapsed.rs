@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
-use super::functions::{saturated, sum};
+use super::functions::{sum, value};
 use crate::bounds::check_frames;
 use crate::merge::Tables;
 use crate::model::{Flaw, Frame, Function, LocationIndex, Profile, ValueType};
@@ -18,6 +18,9 @@ pub const NO_STACK: &str = "[no stack]";
 
 /// What async-profiler puts behind a frame's name to tell its sort (`ann`): interpreted, compiled, inlined, C1, kernel.
 const SORTS: [&str; 5] = ["_[0]", "_[j]", "_[i]", "_[1]", "_[k]"];
+
+/// Where no number is less than this, they are no samples but times or bytes: of samples, some stack has few.
+const LEAST: u64 = 100_000;
 
 /// Text that is no collapsed stacks.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -31,6 +34,11 @@ pub enum CollapsedError {
     /// No line.
     #[error("no stack in it")]
     Empty,
+    /// What `flame --base` and `difffolded.pl` write.
+    #[error(
+        "two numbers on each line: the difference of two profiles, which has no one sum; give those it was made of"
+    )]
+    Difference,
     /// Too much of it.
     #[error("line {line}: {flaw}")]
     Full {
@@ -41,7 +49,7 @@ pub enum CollapsedError {
     },
 }
 
-/// Reads stacks, whose numbers are of that type. Bytes that are no UTF-8 are replaced; what async-profiler says of a
+/// Reads stacks, whose numbers are of that type; `values` where that is samples and they are too large for it. Bytes that are no UTF-8 are replaced; what async-profiler says of a
 /// frame's sort is left out, as the same method is one function however it ran.
 ///
 /// # Errors
@@ -49,7 +57,8 @@ pub enum CollapsedError {
 pub fn read(bytes: &[u8], value_type: ValueType) -> Result<Profile, CollapsedError> {
     let mut tables = Tables::new(1);
     let mut stack = Vec::new();
-    let mut has_line = false;
+    let (mut has_line, mut are_two) = (false, true);
+    let mut least = None;
     for (line, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         let text = text.trim_ascii_end();
         if text.is_empty() {
@@ -63,11 +72,25 @@ pub fn read(bytes: &[u8], value_type: ValueType) -> Result<Profile, CollapsedErr
             .and_then(|number| number.parse().ok())
             .ok_or(CollapsedError::NoNumber { line })?;
         let frames = String::from_utf8_lossy(frames);
-        add(&mut tables, &mut stack, frames.trim_ascii_end(), number)
+        let frames = frames.trim_ascii_end();
+        let before = frames.rsplit_once(|c: char| c.is_ascii_whitespace());
+        are_two &= before.is_some_and(|(_, number)| number.parse::<i64>().is_ok());
+        if number != 0 {
+            let number = number.unsigned_abs();
+            least = Some(least.map_or(number, |least: u64| least.min(number)));
+        }
+        add(&mut tables, &mut stack, frames, number)
             .map_err(|flaw| CollapsedError::Full { line, flaw })?;
     }
     if !has_line {
         return Err(CollapsedError::Empty);
+    }
+    if are_two {
+        return Err(CollapsedError::Difference);
+    }
+    let mut value_type = value_type;
+    if value_type.kind == "samples" && least.is_some_and(|least| least >= LEAST) {
+        value_type.kind = "values".to_owned();
     }
     Ok(tables.into_profile(vec![value_type]))
 }
@@ -132,10 +155,7 @@ pub fn write(profile: &Profile, sample_type: usize, out: &mut impl Write) -> io:
         names.insert(index, frame(profile.strings.get(function.name)));
     }
     for stack in sum(profile, |function| function.name) {
-        let value = stack
-            .values
-            .get(sample_type)
-            .map_or(0, |value| saturated(*value));
+        let value = value(stack.values.get(sample_type).copied().unwrap_or(0))?;
         if value == 0 {
             continue;
         }

@@ -1,8 +1,9 @@
 //! Samples summed up by functions alone, for formats that know neither lines nor labels.
 
 use std::collections::HashMap;
+use std::io;
 
-use crate::model::{Function, FunctionIndex, Profile};
+use crate::model::{Flaw, Function, FunctionIndex, Profile};
 
 /// A stack of functions, and what was seen of it.
 pub(super) struct Summed {
@@ -64,7 +65,10 @@ pub(super) fn sum<K: Eq + std::hash::Hash>(
     summed
 }
 
-/// A sum as a value of a sample; beyond its range it saturates, as sums of profiles do.
-pub(super) fn saturated(sum: i128) -> i64 {
-    sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+/// A sum as a value of a sample.
+///
+/// # Errors
+/// It is beyond the range of those, as sums of profiles can be.
+pub(super) fn value(sum: i128) -> io::Result<i64> {
+    i64::try_from(sum).map_err(|_| io::Error::other(Flaw::Sum))
 }

@@ -5,6 +5,7 @@ pub mod collapsed;
 mod detect;
 mod format;
 mod functions;
+mod number;
 mod otlp_json;
 pub mod speedscope;
 

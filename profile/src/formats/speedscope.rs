@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::calls::Calls;
-use super::functions::{saturated, sum};
+use super::functions::{sum, value};
+use super::number::{Number, Rounding};
 use crate::bounds::{Budget, MOST_COLUMNS, Of, check_frames};
 use crate::merge::Tables;
-use crate::model::{self, Flaw, Function, LocationIndex, ValueType};
+use crate::model::{self, Flaw, Function, Label, LabelValue, LocationIndex, ValueType};
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
@@ -103,44 +104,6 @@ enum EventKind {
     Close,
 }
 
-/// A number of JavaScript; whole ones are kept as they are.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Number {
-    Whole(i64),
-    Real(f64),
-}
-
-impl Default for Number {
-    fn default() -> Self {
-        Number::Whole(0)
-    }
-}
-
-impl Number {
-    /// In units of which this one is `factor`. Beyond the range of a value it saturates.
-    fn times(self, factor: i64) -> i64 {
-        match self {
-            Number::Whole(number) => number.saturating_mul(factor),
-            Number::Real(number) => (number * factor as f64).round() as i64,
-        }
-    }
-
-    fn minus(self, other: Number) -> Number {
-        match (self, other) {
-            (Number::Whole(one), Number::Whole(other)) => Number::Whole(one.saturating_sub(other)),
-            (one, other) => Number::Real(one.real() - other.real()),
-        }
-    }
-
-    fn real(self) -> f64 {
-        match self {
-            Number::Whole(number) => number as f64,
-            Number::Real(number) => number,
-        }
-    }
-}
-
 /// Writes a profile: each sample type becomes one of speedscope's, the one shown first is active. Samples are summed up by
 /// functions, as there are no labels.
 ///
@@ -170,10 +133,10 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
         })
         .collect();
     let of_type = |(at, sample_type): (usize, &ValueType)| {
-        let weights = stacks.iter().map(|stack| saturated(stack.values[at]));
-        let weights: Vec<_> = weights.collect();
+        let weights = stacks.iter().map(|stack| value(stack.values[at]));
+        let weights = weights.collect::<io::Result<Vec<_>>>()?;
         let whole = weights.iter().map(|weight| i128::from(*weight)).sum();
-        Profile::Sampled {
+        Ok(Profile::Sampled {
             name: sample_type.kind.clone().into(),
             unit: match sample_type.unit.as_str() {
                 unit @ ("nanoseconds" | "microseconds" | "milliseconds" | "seconds" | "bytes") => {
@@ -182,10 +145,10 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
                 _ => "none".into(),
             },
             start_value: Number::Whole(0),
-            end_value: Number::Whole(saturated(whole)),
+            end_value: Number::Whole(value(whole)?),
             samples: samples.as_slice().into(),
             weights: weights.into_iter().map(Number::Whole).collect(),
-        }
+        })
     };
     let file = File {
         schema: SCHEMA.into(),
@@ -194,7 +157,7 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
             .iter()
             .enumerate()
             .map(of_type)
-            .collect(),
+            .collect::<io::Result<_>>()?,
         shared: Shared { frames },
         name: Some(name.into()),
         active_profile_index: profile
@@ -207,7 +170,8 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
 }
 
 /// Reads the profiles of a file. Times become nanoseconds; profiles that follow one another with the same stacks and
-/// different names are sample types of one, as [`write`] makes them.
+/// different names are sample types of one, as [`write`] makes them. Where there are several and each has stacks of its
+/// own, each is a thread, whose name its samples have as a label.
 ///
 /// # Errors
 /// Not such a file, or one that contradicts itself.
@@ -222,34 +186,49 @@ pub(super) fn read_within(
 ) -> Result<Vec<model::Profile>, SpeedscopeError> {
     let file: File<'_> = serde_json::from_slice(bytes)?;
     let mut frames = Frames::of(&file.shared.frames);
-    let mut read = Vec::new();
-    let mut at = 0;
-    while at < file.profiles.len() {
+    let mut all = Vec::new();
+    let mut rest = file.profiles.as_slice();
+    while !rest.is_empty() {
         let mut columns = 1;
         while columns < MOST_COLUMNS
-            && at + columns < file.profiles.len()
-            && is_column(
-                &file.profiles[at..at + columns],
-                &file.profiles[at + columns],
-            )
+            && columns < rest.len()
+            && is_column(&rest[..columns], &rest[columns])
         {
             columns += 1;
         }
-        let of = &file.profiles[at..at + columns];
-        let profile = read_columns(&mut frames, of, budget).map_err(|(column, reason)| {
-            SpeedscopeError::Profile {
-                profile: at + column,
-                reason,
-            }
+        let (of, after) = rest.split_at(columns);
+        all.push(of);
+        rest = after;
+    }
+    let are_threads = are_threads(&all);
+    let mut read = Vec::new();
+    let mut at = 0;
+    for columns in all {
+        let profile = read_columns(&mut frames, columns, are_threads, budget);
+        let profile = profile.map_err(|(column, reason)| SpeedscopeError::Profile {
+            profile: at + column,
+            reason,
         })?;
         read.push(profile);
-        at += columns;
+        at += columns.len();
     }
     if let [one] = read.as_mut_slice() {
         let active = file.active_profile_index;
         one.default_sample_type = active.filter(|active| *active < one.sample_types.len());
     }
     Ok(read)
+}
+
+/// Whether profiles that are no columns of one another are of a thread each: there are several, and all have one unit.
+fn are_threads(all: &[&[Profile<'_>]]) -> bool {
+    let unit_of = |columns: &&[Profile<'_>]| match columns {
+        [Profile::Sampled { unit, .. } | Profile::Evented { unit, .. }] => {
+            Some(value_type("", unit).0)
+        }
+        _ => None,
+    };
+    let units: Option<Vec<_>> = all.iter().map(unit_of).collect();
+    units.is_some_and(|units| units.len() > 1 && units.iter().all(|unit| *unit == units[0]))
 }
 
 fn is_column(columns: &[Profile<'_>], next: &Profile<'_>) -> bool {
@@ -322,6 +301,9 @@ struct Column<'a, 'f> {
     column: usize,
     /// In how many units of the profile a weight is given.
     factor: i64,
+    rounding: Rounding,
+    /// Of all samples.
+    labels: u32,
     /// To be used again.
     stack: Vec<LocationIndex>,
 }
@@ -341,9 +323,8 @@ impl Column<'_, '_> {
         check_frames(self.stack.len())?;
         self.budget.spend(Of::StackFrames, self.stack.len())?;
         let stack = self.tables.stack(&self.stack)?;
-        let labels = self.tables.labels(&mut [])?;
         self.values[self.column] = weight;
-        let added = self.tables.add(stack, labels, self.values);
+        let added = self.tables.add(stack, self.labels, self.values);
         self.values[self.column] = 0;
         added
     }
@@ -354,16 +335,22 @@ impl Column<'_, '_> {
             return Err(format!("{weights} weights for {samples} samples"));
         }
         for (stack, weight) in samples.iter().zip(weights) {
-            self.add(stack.iter().rev().copied(), weight.times(self.factor))?;
+            let weight = self.rounding.value(*weight, self.factor);
+            self.add(stack.iter().rev().copied(), weight)?;
         }
         Ok(())
     }
 
-    fn add_events(&mut self, start: Number, events: &[Event]) -> Result<(), String> {
+    fn add_events(
+        &mut self,
+        (start, end): (Number, Number),
+        events: &[Event],
+    ) -> Result<(), String> {
         let mut calls = Calls::default();
         let mut since = start;
         for event in events {
-            calls.add(event.at.minus(since).times(self.factor));
+            let passed = event.at.minus(since);
+            calls.add(self.rounding.value(passed, self.factor));
             since = event.at;
             match event.kind {
                 EventKind::Open => {
@@ -376,6 +363,13 @@ impl Column<'_, '_> {
                 }
             }
         }
+        // What is open goes on to the end.
+        if let Some(frame) = calls.innermost() {
+            match self.rounding.value(end.minus(since), self.factor) {
+                passed @ 0.. => calls.add(passed),
+                _ => return Err(format!("frame {frame} is open when the profile ends")),
+            }
+        }
         for (call, weight) in calls.weights() {
             self.add(calls.stack(call), weight)?;
         }
@@ -386,6 +380,7 @@ impl Column<'_, '_> {
 fn read_columns(
     frames: &mut Frames<'_>,
     columns: &[Profile<'_>],
+    is_thread: bool,
     budget: &mut Budget,
 ) -> Result<model::Profile, (usize, String)> {
     frames.profile += 1;
@@ -394,8 +389,11 @@ fn read_columns(
     let mut sample_types = Vec::new();
     for (at, profile) in columns.iter().enumerate() {
         let (Profile::Sampled { name, unit, .. } | Profile::Evented { name, unit, .. }) = profile;
-        let (value_type, factor) = value_type(name, unit);
+        // A thread's name is none of what is measured.
+        let (value_type, factor) = value_type(if is_thread { "" } else { name }, unit);
         sample_types.push(value_type);
+        let labels = labels(&mut tables, is_thread.then_some(&**name), budget);
+        let labels = labels.map_err(|flaw| (at, flaw.to_string()))?;
         let mut column = Column {
             frames,
             tables: &mut tables,
@@ -403,6 +401,8 @@ fn read_columns(
             values: &mut values,
             column: at,
             factor,
+            rounding: Rounding::default(),
+            labels,
             stack: Vec::new(),
         };
         let added = match profile {
@@ -411,9 +411,10 @@ fn read_columns(
             } => column.add_samples(samples, weights),
             Profile::Evented {
                 start_value,
+                end_value,
                 events,
                 ..
-            } => column.add_events(*start_value, events),
+            } => column.add_events((*start_value, *end_value), events),
         };
         added.map_err(|reason| (at, reason))?;
     }
@@ -436,6 +437,19 @@ fn location(
     };
     let function = tables.function(function)?;
     tables.location(&[model::Frame { function, line: 0 }])
+}
+
+/// Those of samples of that thread.
+fn labels(tables: &mut Tables, thread: Option<&str>, budget: &mut Budget) -> Result<u32, Flaw> {
+    let Some(thread) = thread else {
+        return tables.labels(&mut []);
+    };
+    budget.spend(Of::Text, thread.len())?;
+    let label = Label {
+        key: tables.string("thread")?,
+        value: LabelValue::Text(tables.string(thread)?),
+    };
+    tables.labels(&mut [label])
 }
 
 /// What weights are, and in how many of that unit one is given. The name is the kind where [`write`] made it; others write

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::comments::{COUNTERS, PUSH, WINDOW, figures};
+use crate::comments::{COUNTERS, COVERED, PUSH, SESSION_START, WINDOW, figures};
 
 /// How a figure of several windows is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,9 @@ fn sum_of(key: &str) -> Sum {
         | "agent.heap_bytes"
         | "agent.methods_remembered"
         | "agent.methods_noted" => Sum::Largest,
-        "period.wanted_ns" | "period.achieved_ns" | "start.monotonic_ns" => Sum::Same,
+        "period.wanted_ns" | "period.achieved_ns" | "start.monotonic_ns" | SESSION_START => {
+            Sum::Same
+        }
         _ => Sum::Left,
     }
 }
@@ -74,6 +76,8 @@ impl Comments {
                 }
             } else if let Some(window) = line.strip_prefix(WINDOW) {
                 self.add_window(window);
+            } else if line.starts_with(COVERED) {
+                // Of one part; that of the sum is the merger's to tell.
             } else if self.known_facts.insert(line.clone()) {
                 self.facts.push(line.clone());
             }

@@ -15,6 +15,7 @@ use crate::model::{
     Flaw, Frame, Function, FunctionIndex, Label, LabelValue, LocationIndex, Profile, StringIndex,
     ValueType,
 };
+use crate::window::Window;
 use comments::Comments;
 pub(crate) use tables::Tables;
 
@@ -34,6 +35,7 @@ pub struct Merger {
     default_sample_type: Option<usize>,
     period_type: Option<ValueType>,
     times: Times,
+    windows: Vec<Window>,
     comments: Comments,
     profiles: u64,
 }
@@ -88,6 +90,7 @@ impl Merger {
             default_sample_type: None,
             period_type: None,
             times: Times::default(),
+            windows: Vec::new(),
             comments: Comments::default(),
             profiles: 0,
         }
@@ -146,6 +149,12 @@ impl Merger {
     #[must_use]
     pub fn finish(self) -> Option<Profile> {
         (self.profiles > 0).then(|| {
+            let mut comments = self.comments.lines();
+            // Where one does not say when it was, of all together it is not known.
+            if self.windows.len() as u64 == self.profiles {
+                let window = Window::together(&self.windows);
+                comments.extend(window.and_then(|all| all.line(self.times.duration_nanos)));
+            }
             let sum = self.tables.into_profile(self.sample_types);
             Profile {
                 default_sample_type: self.default_sample_type,
@@ -153,7 +162,7 @@ impl Merger {
                 period: self.times.period,
                 time_nanos: self.times.time_nanos,
                 duration_nanos: self.times.duration_nanos,
-                comments: self.comments.lines(),
+                comments,
                 ..sum
             }
         })
@@ -181,6 +190,8 @@ impl Merger {
     /// As `go tool pprof` has them: the first start, all lengths, the longest period. Periods that count different
     /// things have no longest: then none is told.
     fn note_times(&mut self, profile: &Profile) {
+        let window = Window::of(profile).filter(|window| window.covered > 0);
+        self.windows.extend(window);
         let times = &mut self.times;
         if profile.time_nanos > 0
             && (times.time_nanos == 0 || profile.time_nanos < times.time_nanos)

@@ -141,7 +141,7 @@ impl Tables {
         )
     }
 
-    /// Adds the values to the sample of that stack and these labels, which are of these tables. Sums saturate.
+    /// Adds the values to the sample of that stack and these labels, which are of these tables.
     pub fn add(&mut self, stack: u32, labels: u32, values: &[i64]) -> Result<(), Flaw> {
         let row = Row { stack, labels };
         let KnownRows { indices, hasher } = &mut self.known_samples;
@@ -152,7 +152,7 @@ impl Tables {
             |index| hasher.hash_one(samples.row(*index as usize)),
         );
         match entry {
-            Entry::Occupied(known) => samples.add_values(*known.get() as usize, values),
+            Entry::Occupied(known) => samples.add_values(*known.get() as usize, values)?,
             Entry::Vacant(place) => {
                 let index = samples.append(row, values)?;
                 place.insert(index);

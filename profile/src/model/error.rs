@@ -131,6 +131,9 @@ pub enum Flaw {
         /// Bytes of the uncompressed file.
         bytes: u64,
     },
+    /// The sum of values of one sample type.
+    #[error("values of one stack add up to more than 64 bits hold")]
+    Sum,
     /// More entries than an index can name.
     #[error("more than 2^32 entries")]
     TooMany,

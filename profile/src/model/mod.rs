@@ -204,6 +204,23 @@ impl Profile {
             .copied()
     }
 
+    /// Leaves of each sample the values of these sample types, in this order. Indices beyond are passed over; where none
+    /// is left, all stay.
+    pub fn keep_columns(&mut self, columns: &[usize]) {
+        let types = self.sample_types.len();
+        let columns: Vec<_> = columns.iter().copied().filter(|c| *c < types).collect();
+        if columns.is_empty() {
+            return;
+        }
+        self.samples.keep_columns(&columns);
+        let default = self.default_sample_type;
+        self.default_sample_type = columns.iter().position(|column| Some(*column) == default);
+        let kept = columns
+            .iter()
+            .map(|column| self.sample_types[*column].clone());
+        self.sample_types = kept.collect();
+    }
+
     /// The index of the first sample type of that kind.
     pub fn sample_type(&self, kind: &str) -> Option<usize> {
         self.sample_types.iter().position(|t| t.kind == kind)

@@ -106,13 +106,26 @@ impl Samples {
         Ok(next)
     }
 
-    /// Adds to the values of a sample; sums saturate.
+    /// Adds to the values of a sample: all of them, or none where a sum is too large.
     #[cfg(feature = "merge")]
-    pub(crate) fn add_values(&mut self, sample: usize, values: &[i64]) {
+    pub(crate) fn add_values(&mut self, sample: usize, values: &[i64]) -> Result<(), Flaw> {
         let sums = &mut self.values[sample * self.width..][..self.width];
-        for (sum, value) in sums.iter_mut().zip(values) {
-            *sum = sum.saturating_add(*value);
+        let mut added = sums.iter().zip(values);
+        if added.any(|(sum, value)| sum.checked_add(*value).is_none()) {
+            return Err(Flaw::Sum);
         }
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum += *value;
+        }
+        Ok(())
+    }
+
+    /// Keeps these values of each sample, below [`width`](Self::width), in this order.
+    pub(crate) fn keep_columns(&mut self, columns: &[usize]) {
+        let rows = self.values.chunks_exact(self.width.max(1));
+        let kept = rows.flat_map(|values| columns.iter().map(|column| values[*column]));
+        self.values = kept.collect();
+        self.width = columns.len();
     }
 
     /// Values of each sample.

@@ -50,10 +50,15 @@ impl Watch {
         }
     }
 
-    /// A poll has ended; whether it was switched off since the one before.
+    /// Whether it was switched off since this was last asked.
+    fn news(&mut self) -> bool {
+        std::mem::take(&mut self.is_news)
+    }
+
+    /// A poll has ended; whether it was switched off meanwhile.
     fn ended(&mut self, now: Instant) -> bool {
         (self.last, self.is_off) = (now, false);
-        std::mem::take(&mut self.is_news)
+        self.news()
     }
 
     /// When the last poll ended, if that is so long ago that it has to be off.
@@ -93,6 +98,9 @@ pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
     let watched = Arc::clone(&watch);
     let run = move |_| {
         while !session.is_over() {
+            if watched.lock().news() {
+                poller.forget();
+            }
             poller.poll(Instant::now(), &mut http, &Switch(session));
             if watched.lock().ended(Instant::now()) {
                 // Whatever this poll has come to may have been undone.

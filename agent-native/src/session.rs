@@ -122,6 +122,8 @@ pub struct Session {
     given_up: AtomicBool,
     /// The session has ended. SeqCst: once for a process.
     over: AtomicBool,
+    /// And no handler takes a sample any more. SeqCst, as `over`.
+    silent: AtomicBool,
 }
 
 /// The session, once there is one.
@@ -259,6 +261,7 @@ impl Session {
             last_window: Mutex::new(LastWindow::default()),
             given_up: AtomicBool::new(false),
             over: AtomicBool::new(false),
+            silent: AtomicBool::new(false),
         };
         let session = SESSION.get_or_init(|| session);
         session.run(jni).inspect_err(|_| session.abandon())?;

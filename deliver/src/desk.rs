@@ -71,6 +71,9 @@ struct State {
 
 impl State {
     fn is_replaced(&mut self, request: &Request) -> bool {
+        if self.replaced.is_empty() {
+            return false;
+        }
         let mark = mark(request);
         let place = self.replaced.iter().position(|one| *one == mark);
         place.map(|place| self.replaced.remove(place)).is_some()
@@ -117,6 +120,8 @@ impl Desk {
                 requests: requests.iter().map(mark).collect(),
             });
         }
+        // Without the lock: a disk that hangs keeps no other request.
+        drop(state);
         for request in requests {
             self.courier.put(request, ready);
         }

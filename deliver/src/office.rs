@@ -189,15 +189,18 @@ impl Office {
     }
 
     /// The process ends: what is here has until then to arrive, all targets at once. Afterwards no thread of the office
-    /// sends anything. Windows have half of that to become requests: a disk that hangs is not to keep those that are.
+    /// sends anything. Where requests wait already windows have half of that to become some, too: a disk that hangs is not to
+    /// keep those that are.
     pub fn finish(&self, within: Duration) {
         let began = self.clock.now();
-        let (half, until) = (began.after(within / 2), began.after(within));
+        let until = began.after(within);
+        let has_waiting = self.books.waiting().requests > 0;
+        let formed = began.after(if has_waiting { within / 2 } else { within });
         let mut inbox = self.inbox.lock();
         inbox.closing = Some(until);
         self.changed.notify_all();
         while !inbox.is_over {
-            let left = half.since(self.clock.now());
+            let left = formed.since(self.clock.now());
             if left.is_zero() || self.changed.wait_for(&mut inbox, left).timed_out() {
                 break;
             }
@@ -211,11 +214,16 @@ impl Office {
         for desk in &self.desks {
             desk.courier.finish(until, self.clock);
         }
-        lost += u64::from(self.inbox.lock().is_forming);
-        self.books.count(Event::WindowDropped, lost);
-        if lost > 0 {
+        // Of one that is being formed some requests may be on their way.
+        lost += u64::from(std::mem::take(&mut self.inbox.lock().is_forming));
+        self.lose(lost);
+    }
+
+    fn lose(&self, windows: u64) {
+        self.books.count(Event::WindowDropped, windows);
+        if windows > 0 {
             let line = format!(
-                "push: {lost} windows were not put into requests before the end, and are lost"
+                "push: {windows} windows did not become requests, or not all of them, before the end, and are lost"
             );
             self.say.line(Level::Warn, &line);
         }
@@ -223,8 +231,12 @@ impl Office {
 
     fn encoding_is_over(&self) {
         let mut inbox = self.inbox.lock();
-        (inbox.is_over, inbox.is_forming) = (true, false);
+        inbox.is_over = true;
+        // None, unless it has failed.
+        let lost = inbox.windows.drain(..).count() as u64
+            + u64::from(std::mem::take(&mut inbox.is_forming));
         drop(inbox);
+        self.lose(lost);
         self.changed.notify_all();
     }
 

@@ -228,8 +228,8 @@ extern "C" fn on_unmount(_jvmti: *mut jvmtiEnv, env: *mut JNIEnv, thread: jobjec
 }
 
 fn unmount(session: &'static Session, jni: Jni, thread: jobject) {
-    if session.is_over() {
-        // There is no block any more to look for.
+    // Not as soon as the session is over: until the handler is disarmed, samples are taken by what the block says.
+    if session.is_silent() {
         if session.publishes {
             publish::threads::hide();
         }

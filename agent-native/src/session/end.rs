@@ -31,6 +31,12 @@ impl Session {
         // There are no timers any more, but there may be signals on their way.
         self.shared.gate.end();
         self.await_handlers();
+        self.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether no handler takes a sample any more, so that nobody asks who runs where.
+    pub fn is_silent(&self) -> bool {
+        self.silent.load(Ordering::SeqCst)
     }
 
     /// Waits until no handler is inside, or [`LAST_HANDLER`] is over. The gate's mode was changed before.

@@ -313,9 +313,7 @@ impl Registry {
         }
         let to_say = std::mem::take(&mut state.to_say);
         drop(state);
-        for line in to_say {
-            log::warn(&line);
-        }
+        say_all(to_say);
     }
 
     /// Label of the thread that had `block` in that life.
@@ -370,6 +368,9 @@ impl Registry {
         for id in all {
             Self::retire(&mut state, id);
         }
+        let to_say = std::mem::take(&mut state.to_say);
+        drop(state);
+        say_all(to_say);
     }
 
     fn insert(&self, state: &mut State, thread: OsThreadId) -> Option<BlockIndex> {
@@ -454,6 +455,12 @@ impl Registry {
         entry.block.release();
         state.resting.push(entry.index);
         true
+    }
+}
+
+fn say_all(lines: Vec<String>) {
+    for line in lines {
+        log::warn(&line);
     }
 }
 

@@ -304,8 +304,11 @@ impl Courier {
                 let was_failing = std::mem::take(&mut state.failing);
                 let is_new = std::mem::take(&mut state.refusing) || was_failing;
                 let line = if rejected > 0 && !std::mem::replace(&mut state.rejecting, true) {
-                    let line = "takes a request and says that it has thrown away profiles of it (push.profiles_rejected): its own log may say why";
-                    Some((Level::Warn, line.to_owned()))
+                    let again = if is_new { " again" } else { "" };
+                    let line = format!(
+                        "takes profiles{again}, and says that it has thrown some of them away (push.profiles_rejected): its own log may say why"
+                    );
+                    Some((Level::Warn, line))
                 } else {
                     is_new.then(|| (Level::Info, "takes profiles again".to_owned()))
                 };

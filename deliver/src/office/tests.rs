@@ -419,7 +419,7 @@ fn windows_that_do_not_become_requests_in_time_are_lost_counted_and_said_and_kee
     assert_eq!(office.books().counted(Event::WindowDropped), 2);
     office.finish(Duration::from_millis(200));
     assert_eq!(office.books().counted(Event::WindowDropped), 4);
-    assert_eq!(said("2 windows were not put"), 1, "{:?}", lines.lock());
+    assert_eq!(said("2 windows did not become"), 1, "{:?}", lines.lock());
     assert!(office.books().are_even());
 }
 

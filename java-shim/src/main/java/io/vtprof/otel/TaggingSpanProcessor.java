@@ -75,26 +75,28 @@ final class TaggingSpanProcessor implements SpanProcessor {
         if (!Native.linked) {
             return;
         }
-        SpanInfo info = null;
+        SpanInfo untold = null;
         try {
             // First of all: from here on no attach tags a thread with this span.
-            info = spans.remove(span.getSpanContext());
+            SpanInfo info = spans.remove(span.getSpanContext());
             if (info == null) {
                 return;
             }
+            untold = info;
             info.ended = true;
             try {
                 // A child may start this very moment.
                 ended.add(info);
             } finally {
                 report(span, info);
+                untold = null;
             }
             if (StorageHook.mode() == StorageHook.Mode.TOO_LATE) {
                 startEndTags.ended(span, info);
             }
         } catch (Throwable failed) {
-            if (info != null) {
-                lost(info);
+            if (untold != null) {
+                lost(untold);
             }
             Log.failed(failed);
         }

@@ -260,13 +260,19 @@ fn a_thread_that_waits_is_asked_until_it_is_known_to_stand_and_then_looked_at_fr
     engine.repeats.take(&mut Vec::new());
     let blocked = wall(false, false);
     let mut others = Visits::new(blocked, bench.shared, bench.registry, budget);
-    assert!(comes_true(|| {
+    let allowed = allowed_cpus();
+    let mut turn = 0;
+    let is_left_alone = comes_true(|| {
         bench.pop();
+        // Who looks takes the CPU it is woken on from whoever runs there: on one of them that is not the other thread.
+        turn += 1;
+        allow_cpus(&[allowed[turn % allowed.len()]]);
         others.tick();
-        // On a busy machine it has no CPU now and then.
         std::thread::sleep(Duration::from_millis(1));
         bench.pop().is_empty()
-    }));
+    });
+    allow_cpus(&allowed);
+    assert!(is_left_alone);
     OVER.store(true, Ordering::Relaxed);
 
     drop(sender);
@@ -363,4 +369,29 @@ fn a_budget_is_of_a_second_whatever_the_period_and_never_nothing() {
         signals: 1,
     };
     assert_eq!(of(1), least);
+}
+
+/// The CPUs that the calling thread may run on.
+fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: plain data, for which zeros are a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: 0 is the calling thread; the set is as large as is said.
+    let code = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) };
+    assert_eq!(code, 0);
+    // SAFETY: within the set.
+    let is_in = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, &set) };
+    (0..libc::CPU_SETSIZE as usize).filter(is_in).collect()
+}
+
+/// The calling thread runs on those alone.
+fn allow_cpus(cpus: &[usize]) {
+    // SAFETY: plain data, for which zeros are a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for cpu in cpus {
+        // SAFETY: within the set.
+        unsafe { libc::CPU_SET(*cpu, &mut set) };
+    }
+    // SAFETY: 0 is the calling thread; the set is as large as is said.
+    let code = unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
+    assert_eq!(code, 0);
 }

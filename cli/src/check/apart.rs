@@ -1,11 +1,15 @@
 //! Whether the clocks of profiles and spans are apart: then samples are outside of their spans' time, and the tags may be right.
 
 use super::ledger::Ledger;
-use super::row::SLACK;
+use super::row::{SLACK, outside_of_all};
 use super::side::Side;
 
 /// The share of the samples that must be within their spans' time, were the spans moved by one length of time.
 const NEARLY_ALL: f64 = 0.98;
+/// So much may stay outside: of few samples so many, of many that share. Tags that are late by more or less leave more, as no
+/// one length of time is that of all of them.
+const FEW: f64 = 5.0;
+const HARDLY_ANY: f64 = 0.001;
 
 /// By how much spans are later than profiles, ns, about; negative where they are earlier. `None` where no one length of time
 /// explains nearly all samples.
@@ -34,5 +38,9 @@ pub fn apart(ledger: &Ledger, side: &Side<'_>) -> Option<f64> {
             (most, best) = (within, Some((shift + next) / 2.0));
         }
     }
-    best.filter(|shift| most >= NEARLY_ALL * whole && shift.abs() > SLACK)
+    best.filter(|shift| {
+        let (outside, _) = outside_of_all(ledger, side, *shift);
+        let is_past = outside < FEW || outside <= HARDLY_ANY * whole;
+        most >= NEARLY_ALL * whole && is_past && shift.abs() > SLACK
+    })
 }

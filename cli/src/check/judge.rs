@@ -119,7 +119,7 @@ pub fn judge<'a>(
 
     // What is open is told by spans themselves where samples have them: below a root that has ended one may go on.
     if let Some(side) = sides.first() {
-        judgement.outside = row::outside_of_all(ledger, side);
+        judgement.outside = row::outside_of_all(ledger, side, 0.0);
     }
     for side in &sides {
         row::add(ledger, side, grain, &is_judged, &mut judgement);

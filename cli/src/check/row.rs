@@ -45,14 +45,15 @@ pub struct Row<'a> {
     pub opinion: Opinion,
 }
 
-fn is_outside(ledger: &Ledger, life: &Life, window: WindowId) -> bool {
-    ledger
-        .times(window)
-        .is_some_and(|(start, end)| end + SLACK < life.start || start > life.end + SLACK)
+/// Whether a window has nothing of a span, were the span earlier by `later` ns than it says.
+fn is_outside(ledger: &Ledger, life: &Life, window: WindowId, later: f64) -> bool {
+    ledger.times(window).is_some_and(|(start, end)| {
+        end + SLACK < life.start - later || start > life.end - later + SLACK
+    })
 }
 
-/// Samples of spans that were not open, and in how many windows.
-pub fn outside_of_all(ledger: &Ledger, side: &Side<'_>) -> (f64, usize) {
+/// Samples of spans that were not open, and in how many windows, were all spans earlier by `later` ns than they say.
+pub fn outside_of_all(ledger: &Ledger, side: &Side<'_>, later: f64) -> (f64, usize) {
     let mut windows = HashSet::new();
     let mut outside = 0.0;
     for (span, charge) in &side.charges {
@@ -60,7 +61,7 @@ pub fn outside_of_all(ledger: &Ledger, side: &Side<'_>) -> (f64, usize) {
             continue;
         };
         for (window, _, samples) in &charge.windows {
-            if *samples > 0.0 && is_outside(ledger, life, *window) {
+            if *samples > 0.0 && is_outside(ledger, life, *window, later) {
                 outside += samples;
                 windows.insert(*window);
             }
@@ -100,7 +101,7 @@ pub fn add<'a>(
         let outside = charge
             .windows
             .iter()
-            .filter(|(window, _, _)| is_outside(ledger, life, *window))
+            .filter(|(window, _, _)| is_outside(ledger, life, *window, 0.0))
             .map(|(_, _, samples)| samples)
             .fold(0.0, |sum, samples| sum + samples);
         let judged = is_judged(life, Some(charge));

@@ -7,6 +7,7 @@ use vtprof_profile::kind::Kind;
 use vtprof_profile::merge::Merger;
 use vtprof_profile::model::{Profile, ValueType};
 
+use crate::measure;
 use crate::text::note;
 
 /// Profiles of one kind.
@@ -60,9 +61,15 @@ impl ByKind {
     pub fn finish(self) -> Result<Vec<OfKind>> {
         let sums = self.sums.into_iter().filter_map(|(kind, _, merger)| {
             let files = merger.profiles();
+            let is_of_one_period = !merger.has_several_periods();
+            let mut profile = merger.finish()?;
+            if !is_of_one_period && measure::tells_by_period(&profile) {
+                // The longest of them would tell too few.
+                profile.period = 0;
+            }
             Some(OfKind {
                 kind,
-                profile: merger.finish()?,
+                profile,
                 files,
             })
         });

@@ -4,7 +4,8 @@ mod support;
 
 use std::path::Path;
 
-use support::{CpuProfile, Folder, int, json, local_root, run, stderr, stdout, tags};
+use support::{CpuProfile, Folder, PERIOD, int, json, local_root, run, stderr, stdout, tags};
+use vtprof_profile::builder::{ProfileBuilder, ValueType};
 use vtprof_profile::spans::spans_to_traces;
 
 const A: &str = "00000000000000aa";
@@ -107,6 +108,42 @@ fn figures_of_cost_and_error_are_those_of_the_windows() {
     let root = format!("root={B}");
     let same = json(args.iter().chain(&["--cost", "--focus", &root]));
     assert_eq!(named, same);
+}
+
+#[test]
+fn a_sum_of_several_periods_that_nothing_counts_tells_no_number_of_samples() {
+    let cpu = ValueType {
+        kind: "cpu",
+        unit: "nanoseconds",
+    };
+    let space = ValueType {
+        kind: "space",
+        unit: "bytes",
+    };
+    let periods = |second: (ValueType<'static>, i64)| [(cpu, PERIOD), second];
+    for (periods, samples) in [
+        (periods((cpu, PERIOD)), Some(6)),
+        (periods((cpu, 2 * PERIOD)), None),
+        (periods((space, PERIOD)), None),
+    ] {
+        let folder = Folder::new();
+        for (number, (period_type, period)) in (0..).zip(periods) {
+            let mut builder = ProfileBuilder::new(&[cpu], period_type, period);
+            builder.set_time(support::START + number * support::WINDOW, support::WINDOW);
+            let function = builder.function("f", "", "", 0);
+            let location = builder.location(function, 1);
+            builder
+                .sample(&[location], &[3 * PERIOD], &tags(A, LAST))
+                .expect("a good sample");
+            let file = folder.file(&format!("{number}.pb.gz"));
+            support::write(&builder.finish(), &file);
+        }
+        let focus = format!("name={LAST}");
+        let answer = json(["top", path(folder.path()), "--focus", &focus]);
+        assert_eq!(int(&answer["in_focus"]["value"]), 6 * PERIOD);
+        let told = &answer["in_focus"]["samples"];
+        assert_eq!(told.as_i64(), samples, "{answer}");
+    }
 }
 
 #[test]

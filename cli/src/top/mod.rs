@@ -194,8 +194,7 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
     })?;
     selection.conclude()?;
     for of in pending.finish()? {
-        // Its parts have been counted by the other.
-        let reader = chooser.clone().reader(&of.profile)?;
+        let reader = chooser.reader_of_sum(&of.profile)?;
         top.add(&of.profile, reader, &pending);
     }
     let Some(measure) = chooser.measure() else {

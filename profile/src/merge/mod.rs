@@ -35,6 +35,7 @@ pub struct Merger {
     default_sample_type: Option<usize>,
     period_type: Option<ValueType>,
     times: Times,
+    has_several_periods: bool,
     windows: Vec<Window>,
     comments: Comments,
     profiles: u64,
@@ -90,6 +91,7 @@ impl Merger {
             default_sample_type: None,
             period_type: None,
             times: Times::default(),
+            has_several_periods: false,
             windows: Vec::new(),
             comments: Comments::default(),
             profiles: 0,
@@ -145,6 +147,12 @@ impl Merger {
         self.profiles
     }
 
+    /// Whether profiles differ in how often samples were taken, so that none of their periods tells samples of the sum.
+    #[must_use]
+    pub fn has_several_periods(&self) -> bool {
+        self.has_several_periods
+    }
+
     /// The sum; `None` of nothing.
     #[must_use]
     pub fn finish(self) -> Option<Profile> {
@@ -193,6 +201,8 @@ impl Merger {
         let window = Window::of(profile).filter(|window| window.covered > 0);
         self.windows.extend(window);
         let times = &mut self.times;
+        self.has_several_periods |=
+            self.period_type != profile.period_type || times.period != profile.period;
         if profile.time_nanos > 0
             && (times.time_nanos == 0 || profile.time_nanos < times.time_nanos)
         {

@@ -136,6 +136,20 @@ fn a_focus_takes_what_is_below_its_request() {
 }
 
 #[test]
+fn a_page_takes_no_sample_by_the_id_of_a_child_as_lines_do_not() {
+    let folder = service();
+    for (id, samples) in [(root(10), 40), (child(10), 0)] {
+        let focus = format!("root={id}");
+        let args = ["flame", path(&folder), "--focus", &focus, "--format"];
+        let page = stdout(&run(args.iter().chain(&["html"])));
+        let shown = support::page::shown(&support::page::document(&page));
+        assert_eq!(shown, samples * support::PERIOD, "{focus}");
+        let lines = stdout(&run(args.iter().chain(&["collapsed"])));
+        assert_eq!(lines.lines().count() as i64, samples.min(1), "{lines}");
+    }
+}
+
+#[test]
 fn rolled_up_samples_have_the_id_of_the_request() {
     let folder = service();
     let out = Folder::new();

@@ -91,6 +91,13 @@ fn flame_and_diff_take_the_windows_before_too_where_files_are_in_the_order_of_ti
     let flame = ["flame", path(folder.path()), "--format", "collapsed"];
     let lines = stdout(&run(flame.iter().chain(&["--focus", &focus])));
     assert_eq!(lines, "f 300000000\n");
+    for (name, samples) in [(LAST, 30), (NAMES[0], 0)] {
+        let focus = format!("name={name}");
+        let page = ["flame", path(folder.path()), "--format", "html"];
+        let page = stdout(&run(page.iter().chain(&["--focus", &focus])));
+        let shown = support::page::shown(&support::page::document(&page));
+        assert_eq!(shown, samples * PERIOD, "{name}");
+    }
     let diff = ["diff", path(folder.path()), path(folder.path())];
     let answer = json(diff.iter().chain(&["--per", "second", "--name", LAST]));
     for side in answer["sides"].as_array().expect("sides") {

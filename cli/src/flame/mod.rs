@@ -206,6 +206,7 @@ impl Sets {
 
 fn part(of: &OfKind) -> Part<'_> {
     Part {
+        kind: of.kind,
         profile: &of.profile,
         files: of.files,
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use hyper::body::Bytes;
 use vtprof_profile::ids::SpanId;
+use vtprof_profile::kind::Kind;
 use vtprof_profile::spans::SpanFiles;
 
 use super::windows::{Content, Snapshot};
@@ -75,6 +76,11 @@ impl Documents {
     }
 
     fn make(&self, snapshot: &Snapshot, root: Option<SpanId>) -> Result<Vec<u8>> {
+        let part = |profile| Part {
+            kind: Kind::of(profile),
+            profile,
+            files: 1,
+        };
         let mut parts = Vec::new();
         let mut spans = SpanFiles::default();
         let mut moments = BTreeMap::new();
@@ -82,7 +88,7 @@ impl Documents {
         for content in &snapshot.contents {
             match &**content {
                 Content::Profile { profile, series } => match series {
-                    None => parts.push(Part { profile, files: 1 }),
+                    None => parts.push(part(profile)),
                     // Of a process the last: the others are of the same objects.
                     Some(series) => {
                         let kept = moments.entry(series).or_insert(profile);
@@ -101,7 +107,7 @@ impl Documents {
             }
         }
         let last = moments.into_values();
-        parts.extend(last.map(|profile| Part { profile, files: 1 }));
+        parts.extend(last.map(|profile| part(profile)));
         let mut notes = snapshot.notes.clone();
         if left_out > 0 {
             let spans = plural(i128::from(left_out), "more span");

@@ -335,7 +335,14 @@ fn a_file_of_two_kinds_is_of_each_that_is_asked_for() {
         let into = live.path().to_str().expect("a path");
         let merged = run(["merge", &files[0], &files[1], "--kind", "live", "-o", into]);
         assert_eq!(stderr(&merged), "");
-        assert!(live.file("all-live-merged.pb.gz").is_file());
+        let merged = live.file("all-live-merged.pb.gz");
+        let merged = [merged.to_str().expect("a path").to_owned()];
+        assert_eq!(
+            value(&answer("top", &merged, &[])),
+            ("inuse_space".to_owned(), 200)
+        );
+        let error = failure(&run(["top", &merged[0], "--kind", "alloc"]));
+        assert!(error.ends_with("only 1 live profile"), "{error}");
 
         let out = folder.file("out.pb");
         let out = out.to_str().expect("a path");

@@ -50,6 +50,11 @@ fn speedscope_of_events_is_time_between_them() {
             "profile 0: frame 9 is not in the file",
         ),
         ("\"evented\"", "\"other\"", "unknown variant `other`"),
+        (
+            "\"at\": 2.5",
+            "\"at\": 9000000000000000000",
+            "profile 0: 9000000000000000000 is more than 64 bits hold in nanoseconds",
+        ),
     ] {
         fs::write(&file, text.replace(from, to)).expect("a temporary file");
         let error = failure(&run(["top", &file]));

@@ -335,7 +335,7 @@ impl Column<'_, '_> {
             return Err(format!("{weights} weights for {samples} samples"));
         }
         for (stack, weight) in samples.iter().zip(weights) {
-            let weight = self.rounding.value(*weight, self.factor);
+            let weight = self.rounding.value(*weight, self.factor)?;
             self.add(stack.iter().rev().copied(), weight)?;
         }
         Ok(())
@@ -350,7 +350,8 @@ impl Column<'_, '_> {
         let mut since = start;
         for event in events {
             let passed = event.at.minus(since);
-            calls.add(self.rounding.value(passed, self.factor));
+            let passed = self.rounding.value(passed, self.factor)?;
+            calls.add(passed).map_err(|flaw| flaw.to_string())?;
             since = event.at;
             match event.kind {
                 EventKind::Open => {
@@ -365,8 +366,8 @@ impl Column<'_, '_> {
         }
         // What is open goes on to the end.
         if let Some(frame) = calls.innermost() {
-            match self.rounding.value(end.minus(since), self.factor) {
-                passed @ 0.. => calls.add(passed),
+            match self.rounding.value(end.minus(since), self.factor)? {
+                passed @ 0.. => calls.add(passed).map_err(|flaw| flaw.to_string())?,
                 _ => return Err(format!("frame {frame} is open when the profile ends")),
             }
         }

@@ -8,6 +8,7 @@ use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{KeyIndices, Profile};
 use vtprof_profile::spans::{SpanKind, SpanList, SpanRecord, SpanStatus};
+use vtprof_profile::window::Window;
 
 use crate::figures::Sum;
 use crate::lineage::Lineage;
@@ -50,13 +51,11 @@ impl Root {
     /// Adds a sample.
     fn charge(&mut self, tags: &Tags<'_>, cost: Cost<'_>, profile: &Profile) {
         cost.add_to(&mut self.costs);
-        let time = profile.time_nanos;
-        if time > 0 {
-            let start = i128::from(time);
-            self.note_sampled((start, start + i128::from(profile.duration_nanos.max(0))));
+        if let Some(window) = Window::of(profile) {
+            self.note_sampled((window.start.into(), window.end.into()));
         }
         self.note_trace(tags.trace);
-        self.note_name(tags.name, time);
+        self.note_name(tags.name, profile.time_nanos);
     }
 
     /// Adds what was charged to a span below it.
@@ -257,7 +256,7 @@ impl Roots {
     pub fn settle(&mut self) {
         self.lineage.settle();
         let mut stand_ins: Vec<_> = std::mem::take(&mut self.stand_ins).into_iter().collect();
-        // Of equals the first is taken: it is to be the same in each run.
+        // Of names of one time the last stays, of traces the first: they are to be the same in each run.
         stand_ins.sort_by(|a, b| a.0.cmp(&b.0));
         for ((trace, span), stand_in) in stand_ins {
             let tags = Tags {

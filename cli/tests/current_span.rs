@@ -163,6 +163,38 @@ fn rolled_up_samples_have_the_id_of_the_request() {
     assert_eq!(by_span(&file), expected);
 }
 
+#[test]
+fn a_label_without_text_names_no_request_to_roll_up_to() {
+    let folder = service();
+    let (known, unknown) = (child(3), child(REQUESTS));
+    let mut cpu = CpuProfile::window(1);
+    for (id, samples) in [(&known, 100), (&unknown, 9)] {
+        cpu = cpu.burn(samples, &["f"], &[("span_id", id.as_str())]);
+    }
+    let mut cpu = cpu.build();
+    let key = cpu.string_table.len() as i64;
+    // The first string would be no text at all.
+    let strings = [&b"local_root_span_id"[..], b""].map(<[u8]>::to_vec);
+    cpu.string_table.extend(strings);
+    for sample in &mut cpu.sample {
+        sample.label.push(pprof::Label {
+            key,
+            str: key + 1,
+            ..pprof::Label::default()
+        });
+    }
+    support::write(&cpu, &folder.file("q.pb.gz"));
+    let out = Folder::new();
+    let file = out.file("out.pb");
+    let written = file.to_str().expect("a path");
+    let output = run(["merge", path(&folder), "-o", written, "--roll-up"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let by_span = by_span(&file);
+    assert_eq!(by_span.get(&root(3)), Some(&(samples(3) + 100)));
+    assert_eq!(by_span.get(&unknown), Some(&9));
+    assert_eq!(by_span.get(""), Some(&7));
+}
+
 /// Samples by `span_id`.
 fn by_span(file: &Path) -> BTreeMap<String, i64> {
     let bytes = std::fs::read(file).expect("a file");

@@ -89,8 +89,8 @@ impl<'a> Filter<'a> {
                 self.has_match = true;
             }
             if self.roll_up {
-                let root = roots.get(&keys.root_and_name(profile, &of_labels(labels)));
-                keys.roll_up(labels, root.copied());
+                let named = keys.root_and_name(profile, &of_labels(labels));
+                keys.roll_up(labels, named, roots.get(&named).copied());
             }
             for (keys, is_met) in dropped.iter().zip(&mut self.is_met) {
                 let before = labels.len();

@@ -14,7 +14,7 @@ struct Below {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Lineage {
     /// Ascending once it is settled.
     below: Vec<Below>,

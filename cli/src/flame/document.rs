@@ -65,7 +65,8 @@ impl Builder {
         }
     }
 
-    /// Adds what of these inputs is wanted. Once for each side.
+    /// Adds what of these inputs is wanted. Once for each side. `names` are what is known beside the profiles of when they
+    /// were given: a part that is a sum does not say it.
     ///
     /// # Errors
     /// A profile that cannot be read by its sample types.
@@ -74,9 +75,10 @@ impl Builder {
         side: Side,
         parts: &[Part<'_>],
         spans: impl IntoIterator<Item = SpanList>,
+        names: &Roots,
         wanted: &Condition,
     ) -> Result<()> {
-        self.add_with(side, parts, spans, wanted, None)
+        self.add_with(side, parts, spans, (names, wanted), None)
     }
 
     /// The same, with a span that stands for itself however fast it was.
@@ -88,11 +90,11 @@ impl Builder {
         side: Side,
         parts: &[Part<'_>],
         spans: impl IntoIterator<Item = SpanList>,
-        wanted: &Condition,
+        (names, wanted): (&Roots, &Condition),
         root: Option<SpanId>,
     ) -> Result<()> {
         self.compares |= side == Side::Base;
-        let mut roots = roots_of(parts, spans)?;
+        let mut roots = roots_of(parts, spans, names)?;
         let taken = take(parts, &mut roots, wanted);
         let first = self.groups.len() as u32;
         let mut named = wanted.named();
@@ -216,8 +218,12 @@ impl Builder {
     }
 }
 
-/// All local root spans.
-fn roots_of(parts: &[Part<'_>], spans: impl IntoIterator<Item = SpanList>) -> Result<Roots> {
+/// All local root spans. Of `names` those of the samples are taken, where they are later.
+fn roots_of(
+    parts: &[Part<'_>],
+    spans: impl IntoIterator<Item = SpanList>,
+    names: &Roots,
+) -> Result<Roots> {
     let mut roots = Roots::default();
     let mut kinds: Vec<&[ValueType]> = Vec::new();
     let mut sorted: Vec<_> = parts.iter().collect();
@@ -233,6 +239,7 @@ fn roots_of(parts: &[Part<'_>], spans: impl IntoIterator<Item = SpanList>) -> Re
         let reader = Chooser::new(amount).reader(profile)?;
         roots.add_profile(profile, ColumnId::nth(column), reader);
     }
+    roots.take_names(names);
     for list in spans {
         roots.add_spans(list, 0);
     }

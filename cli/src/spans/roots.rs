@@ -124,7 +124,7 @@ impl Cost<'_> {
 }
 
 /// All local root spans, and the cost that belongs to none.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Roots {
     roots: Vec<Root>,
     index: HashMap<String, usize>,
@@ -250,6 +250,33 @@ impl Roots {
                 }
             }
         }
+    }
+
+    /// Takes the last names that others have noted for the roots of samples, and no root that is not there. Before it is settled.
+    pub fn take_names(&mut self, others: &Roots) {
+        for root in &mut self.roots {
+            if let Some(other) = others.find(&root.id).and_then(|place| others.get(place)) {
+                root.note_name(other.name.as_deref(), other.named_at);
+            }
+        }
+        for (key, stand_in) in &mut self.stand_ins {
+            if let Some(other) = others.stand_ins.get(key) {
+                stand_in.note_name(other.name.as_deref(), other.named_at);
+            }
+        }
+    }
+
+    /// The last name that profiles have for the root of a sample, and when the profile began. Before it is settled.
+    pub fn last_name(&self, tags: &Tags<'_>) -> Option<(&str, i64)> {
+        let id = tags.root?;
+        let root = if tags.stands_in {
+            let key = (tags.trace.map(str::to_owned), id.to_owned());
+            self.stand_ins.get(&key)
+        } else {
+            self.get(self.find(id)?)
+        };
+        let root = root?;
+        Some((root.name.as_deref()?, root.named_at))
     }
 
     /// Finds the local roots of samples that do not name them. For the end, when all is read.

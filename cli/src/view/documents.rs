@@ -11,8 +11,10 @@ use vtprof_profile::spans::SpanFiles;
 
 use super::windows::{Content, Snapshot};
 use crate::figures::plural;
+use crate::flame::condition::Condition;
 use crate::flame::document::{About, Builder, Part};
 use crate::flame::groups::Side;
+use crate::spans::roots::Roots;
 
 /// A document and what it is of.
 #[derive(Debug, Clone)]
@@ -120,7 +122,9 @@ impl Documents {
             let spans = plural(i128::from(without_times), "span");
             notes.push(format!("{spans} without a start and an end left out"));
         }
-        builder.add_with(Side::Shown, &parts, [spans], &Default::default(), root)?;
+        // Each part is a file, with its time.
+        let (names, all) = (Roots::default(), Condition::default());
+        builder.add_with(Side::Shown, &parts, [spans], (&names, &all), root)?;
         builder.finish(&About {
             title: &self.title,
             version: env!("CARGO_PKG_VERSION"),

@@ -39,6 +39,13 @@ impl Pending {
         self.needs_names || self.needs_roots
     }
 
+    /// Notes what any profile calls its local roots, whether its samples count or not: a request has one last name.
+    pub fn note_names(&mut self, profile: &Profile) {
+        if self.needs_spans() {
+            self.roots.add_names(profile);
+        }
+    }
+
     /// Holds a profile whose samples cannot be judged yet; whether that is so.
     ///
     /// # Errors
@@ -51,16 +58,14 @@ impl Pending {
                 samples.any(|sample| keys.read(profile, &sample).stands_in)
             };
         if waits {
-            self.roots.add_names(profile);
             self.held.of(profile).add(profile)?;
         }
         Ok(waits)
     }
 
-    /// As if no profile had been read.
+    /// As if no profile had been held; what was noted stays.
     pub fn forget_profiles(&mut self) {
         self.held = ByKind::new(self.asked);
-        self.roots.forget_profiles();
     }
 
     /// Adds the spans of a file.

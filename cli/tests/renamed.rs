@@ -6,6 +6,7 @@ use std::path::Path;
 
 use support::{CpuProfile, Folder, PERIOD, int, json, local_root, run, stderr, stdout, tags};
 use vtprof_profile::builder::{ProfileBuilder, ValueType};
+use vtprof_profile::kind::Kind;
 use vtprof_profile::spans::spans_to_traces;
 
 const A: &str = "00000000000000aa";
@@ -62,6 +63,45 @@ fn a_name_in_focus_is_the_last_one_and_takes_the_windows_before() {
         );
     }
     assert_eq!(in_focus(&folder, &format!("root={A}")), 30);
+}
+
+#[test]
+fn a_name_that_a_profile_of_another_kind_has_last_is_the_last_one() {
+    let folder = Folder::new();
+    CpuProfile::window(0)
+        .burn(30, &["f"], &tags(A, NAMES[0]))
+        .burn(9, &["g"], &tags(B, "GET /b"))
+        .write(&folder.file("cpu.pb.gz"));
+    let kind = Kind::Alloc;
+    let mut builder = ProfileBuilder::new(&[kind.count(), kind.amount()], kind.period(), 1);
+    builder.set_time(support::START + support::WINDOW, support::WINDOW);
+    let function = builder.function("f", "", "", 0);
+    let location = builder.location(function, 1);
+    builder
+        .sample(&[location], &[1, 1], &tags(A, LAST))
+        .expect("a good sample");
+    let profile = builder.finish();
+    // Before the other as well as behind it.
+    for name in ["a.pb.gz", "x.pb.gz"] {
+        let file = folder.file(name);
+        support::write(&profile, &file);
+        for (name, expected) in [(LAST, 30), (NAMES[0], 0)] {
+            let focus = format!("name={name}");
+            let args = ["top", path(folder.path()), "--focus", &focus];
+            let found = json(args.iter().chain(&["--kind", "cpu"]));
+            assert_eq!(int(&found["in_focus"]["samples"]), expected, "{name}");
+            let found = json(args);
+            assert_eq!(int(&found["in_focus"]["samples"]), expected, "{name}");
+            let out = Folder::new();
+            let merged = out.file("out.pb");
+            let args = ["merge", path(folder.path()), "-o", path(&merged)];
+            let output = run(args.iter().chain(&["--kind", "cpu", "--focus", &focus]));
+            assert!(output.status.success(), "{}", stderr(&output));
+            let found = json(["top", path(&merged)]);
+            assert_eq!(int(&found["whole"]["samples"]), expected, "{name}");
+        }
+        std::fs::remove_file(&file).expect("it is there");
+    }
 }
 
 #[test]

@@ -43,6 +43,11 @@ impl<'a> Filter<'a> {
         }
     }
 
+    /// A profile may tell names, whether its samples are added or not.
+    pub fn note_names(&mut self, profile: &Profile) {
+        self.pending.note_names(profile);
+    }
+
     /// Adds what counts of `profile`, now or [at the end](Self::finish).
     pub fn add(&mut self, profile: &mut Profile, sums: &mut ByKind) -> Result<()> {
         if self.pending.hold(profile)? {

@@ -48,6 +48,7 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
     input::read_documents(&args.files, &Hint::default(), |document| {
         match document {
             Document::Profile(mut profile) => {
+                filter.note_names(&profile);
                 let kind = Kind::of(&profile);
                 let is_wanted = match args.kind {
                     None => true,

@@ -177,6 +177,7 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
                 return Ok(());
             }
         };
+        pending.note_names(&profile);
         match selection.judge(&profile) {
             Choice::LeaveOut => return Ok(()),
             Choice::TakeAnew => {

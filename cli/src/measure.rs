@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use vtprof_profile::formats::collapsed::{SAMPLES, VALUES};
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{Profile, Sample, ValueType};
 use vtprof_profile::window::Window;
@@ -88,7 +89,12 @@ impl Chooser {
                 .iter()
                 .map(|t| format!("{}/{}", t.kind, t.unit))
                 .collect();
-            bail!("no sample type {missing}; it has {}", has.join(", "));
+            let why = if is_told_by_numbers(self.measure.as_ref(), types) {
+                ": collapsed stacks are values where all their numbers are 100,000 or more, else samples; convert --value-type KIND/UNIT tells what they are"
+            } else {
+                ""
+            };
+            bail!("no sample type {missing}; it has {}{why}", has.join(", "));
         };
         self.measure = Some(Measure {
             kind: value_type.kind.clone(),
@@ -202,6 +208,14 @@ pub fn tells_by_period(profile: &Profile) -> bool {
     // Else what is counted may be an estimate, and one sample may stand for many periods.
     let is_of_samples = Kind::of(profile).is_none_or(Kind::counts_samples);
     is_of_samples && count_column(profile).is_none()
+}
+
+/// Whether a file lacks what those before it have because of the size of its numbers, as collapsed stacks say no type.
+fn is_told_by_numbers(measure: Option<&Measure>, types: &[ValueType]) -> bool {
+    let told = [SAMPLES, VALUES];
+    let is_told = |kind: &str, unit: &str| told.contains(&kind) && unit == "count";
+    measure.is_some_and(|measure| is_told(&measure.kind, &measure.unit))
+        && matches!(types, [only] if is_told(&only.kind, &only.unit))
 }
 
 fn is(value_type: &ValueType, kind: &str, unit: &str) -> bool {

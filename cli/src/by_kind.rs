@@ -57,12 +57,8 @@ impl ByKind {
         self.sums.is_empty()
     }
 
-    /// The sums, in the order of [`Kind`]; others first, one for each set of sample types. Of a kind there is one, with
-    /// the sample types that all of its profiles have.
-    ///
-    /// # Errors
-    /// A sum is too large.
-    pub fn finish(self) -> Result<Vec<OfKind>> {
+    /// The sums in the order of [`Kind`], one for each set of sample types.
+    pub fn finish_apart(self) -> Vec<OfKind> {
         let sums = self.sums.into_iter().filter_map(|(kind, merger)| {
             let files = merger.profiles();
             let is_of_one_period = !merger.has_several_periods();
@@ -79,8 +75,17 @@ impl ByKind {
         });
         let mut sums: Vec<_> = sums.collect();
         sums.sort_by_key(|of| of.kind);
+        sums
+    }
+
+    /// The sums, in the order of [`Kind`]; others first, one for each set of sample types. Of a kind there is one, with
+    /// the sample types that all of its profiles have.
+    ///
+    /// # Errors
+    /// A sum is too large.
+    pub fn finish(self) -> Result<Vec<OfKind>> {
         let mut kinds = Vec::new();
-        let mut rest = sums.into_iter().peekable();
+        let mut rest = self.finish_apart().into_iter().peekable();
         while let Some(first) = rest.next() {
             let kind = first.kind;
             let mut same = vec![first];

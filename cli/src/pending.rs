@@ -75,13 +75,10 @@ impl Pending {
         }
     }
 
-    /// What was held, once all is read.
-    ///
-    /// # Errors
-    /// The sum of some is too large.
-    pub fn finish(&mut self) -> Result<Vec<OfKind>> {
+    /// What was held, once all is read: a sum for each set of sample types, as they came in.
+    pub fn finish(&mut self) -> Vec<OfKind> {
         self.roots.settle();
-        std::mem::take(&mut self.held).finish()
+        std::mem::take(&mut self.held).finish_apart()
     }
 
     /// The local root of a sample that was held, if any.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use support::{CpuProfile, Folder, int, json, local_root, run, stderr, stdout};
+use vtprof_profile::builder::{ProfileBuilder, ValueType};
 use vtprof_profile::pprof;
 use vtprof_profile::spans::{SpanRecord, spans_to_traces};
 
@@ -193,6 +194,39 @@ fn a_label_without_text_names_no_request_to_roll_up_to() {
     assert_eq!(by_span.get(&root(3)), Some(&(samples(3) + 100)));
     assert_eq!(by_span.get(&unknown), Some(&9));
     assert_eq!(by_span.get(""), Some(&7));
+}
+
+#[test]
+fn sample_types_that_not_all_have_are_left_out_and_said_once_where_some_files_wait_for_spans() {
+    let folder = Folder::new();
+    let value_type = |kind, unit| ValueType { kind, unit };
+    let (count, cpu) = (
+        value_type("samples", "count"),
+        value_type("cpu", "nanoseconds"),
+    );
+    let others = ["a", "b", "c"].map(|name| value_type(name, "count"));
+    for (number, other) in others.into_iter().enumerate() {
+        let mut builder = ProfileBuilder::new(&[count, other, cpu], cpu, support::PERIOD);
+        builder.set_time(support::START, support::WINDOW);
+        let function = builder.function("f", "", "", 0);
+        let location = builder.location(function, 1);
+        // The last says whose its samples are.
+        let key = ["span_id", "span_id", "local_root_span_id"][number];
+        let values = [1, 1, support::PERIOD];
+        builder
+            .sample(&[location], &values, &[(key, &child(0))])
+            .expect("a good sample");
+        support::write(&builder.finish(), &folder.file(&format!("{number}.pb.gz")));
+    }
+    let out = Folder::new();
+    let file = out.file("out.pb");
+    let written = file.to_str().expect("a path");
+    let output = run(["merge", path(&folder), "-o", written, "--roll-up"]);
+    assert_eq!(
+        stderr(&output),
+        "vtprof: a/count, b/count, c/count left out: not all cpu profiles have them\n"
+    );
+    assert_eq!(by_span(&file).values().sum::<i64>(), 3);
 }
 
 /// Samples by `span_id`.

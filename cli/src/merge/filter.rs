@@ -67,7 +67,7 @@ impl<'a> Filter<'a> {
     pub fn finish(&mut self, sums: &mut ByKind) -> Result<()> {
         let spans = std::mem::take(&mut self.spans);
         self.pending.add_spans(spans.finish());
-        for mut of in self.pending.finish()? {
+        for mut of in self.pending.finish() {
             let sum = sums.of(&of.profile);
             self.add_to(&mut of.profile, sum)?;
         }

@@ -194,7 +194,7 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
         Ok(())
     })?;
     selection.conclude()?;
-    for of in pending.finish()? {
+    for of in pending.finish() {
         let reader = chooser.reader_of_sum(&of.profile)?;
         top.add(&of.profile, reader, &pending);
     }

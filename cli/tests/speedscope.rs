@@ -147,3 +147,21 @@ fn fractions_of_speedscope_add_up_to_what_they_are_together() {
         assert_eq!(int(&answer["whole"]["value"]), expected, "{unit}");
     }
 }
+
+#[test]
+fn threads_of_one_unit_with_the_same_stacks_are_threads_and_other_units_are_sample_types() {
+    let folder = Folder::new();
+    let two = |first: &str, second: &str| {
+        let profile = |name: &str, unit: &str, weight: i64| {
+            format!(
+                r#"{{"type":"sampled","name":"{name}","unit":"{unit}","startValue":0,"endValue":9,"samples":[[0,1]],"weights":[{weight}]}}"#
+            )
+        };
+        let profiles = [profile("main", first, 4), profile("worker", second, 5)];
+        let file = speedscope(&folder, &profiles.join(","));
+        int(&json(["top", &file, "--sort", "total"])["whole"]["value"])
+    };
+    assert_eq!(two("milliseconds", "milliseconds"), 9_000_000);
+    assert_eq!(two("milliseconds", "seconds"), 5_004_000_000);
+    assert_eq!(two("none", "bytes"), 5);
+}

@@ -10,7 +10,7 @@ use crate::by_kind::ByKind;
 pub use crate::by_kind::OfKind;
 use crate::input::{self, Loaded};
 use crate::spans::roots::Roots;
-use crate::text::note_without_times;
+use crate::text::note_roots_without_times;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl Bundle {
             }
             Ok(())
         })?;
-        note_without_times(bundle.spans.without_times());
+        note_roots_without_times(bundle.spans.roots_without_times());
         bundle.profiles = sums.finish()?;
         Ok(bundle)
     }

@@ -149,7 +149,7 @@ pub struct Roots {
     pub spans_left_out: u64,
     /// Spans that have no valid id.
     pub spans_without_id: u64,
-    /// Spans whose times do not say how long they were.
+    /// Local roots whose times do not say how long they were.
     pub spans_without_times: u64,
 }
 
@@ -304,7 +304,7 @@ impl Roots {
         self.spans_read += list.spans.len() as u64;
         self.spans_left_out = self.spans_left_out.saturating_add(left_out);
         self.spans_without_id += list.without_id;
-        self.spans_without_times += list.without_times();
+        self.spans_without_times += list.roots_without_times();
         self.lineage.add(&list.spans);
         let is_request = |span: &SpanRecord| span.is_local_root() && span.has_times();
         for span in list.spans.into_iter().filter(is_request) {

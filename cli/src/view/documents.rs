@@ -15,6 +15,7 @@ use crate::flame::condition::Condition;
 use crate::flame::document::{About, Builder, Part};
 use crate::flame::groups::Side;
 use crate::spans::roots::Roots;
+use crate::text::without_times;
 
 /// A document and what it is of.
 #[derive(Debug, Clone)]
@@ -117,11 +118,10 @@ impl Documents {
         }
         let mut builder = Builder::new();
         let spans = spans.finish();
-        let without_times = spans.without_times();
-        if without_times > 0 {
-            let spans = plural(i128::from(without_times), "span");
-            notes.push(format!("{spans} without a start and an end left out"));
-        }
+        notes.extend(without_times(
+            spans.roots_without_times(),
+            "local root span",
+        ));
         // Each part is a file, with its time.
         let (names, all) = (Roots::default(), Condition::default());
         builder.add_with(Side::Shown, &parts, [spans], (&names, &all), root)?;

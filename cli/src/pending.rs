@@ -41,7 +41,7 @@ impl Pending {
 
     /// Notes what any profile calls its local roots, whether its samples count or not: a request has one last name.
     pub fn note_names(&mut self, profile: &Profile) {
-        if self.needs_spans() {
+        if self.needs_names {
             self.roots.add_names(profile);
         }
     }
@@ -57,6 +57,10 @@ impl Pending {
                 let mut samples = profile.samples.iter();
                 samples.any(|sample| keys.read(profile, &sample).stands_in)
             };
+        if waits && !self.needs_names {
+            // For a root that no span file has.
+            self.roots.add_names(profile);
+        }
         if waits {
             self.held.of(profile).add(profile)?;
         }

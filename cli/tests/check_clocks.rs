@@ -60,10 +60,20 @@ fn clocks_that_are_apart_are_told_from_wrong_tags_and_nothing_is_checked_then() 
 
 #[test]
 fn tags_that_come_late_by_more_or_less_are_wrong_though_no_span_has_more_than_it_lasted() {
-    // Requests of 1 s that mostly wait, one begun each 0.3 s; a sample each, tagged with a span of up to 10 s before.
+    // Of up to 5 s and up to 10 s before, at a window's start and end in each of them another.
+    for lag in [17, 19, 21, 23, 27, 33] {
+        let folder = late(lag);
+        let output = check(&folder);
+        assert_eq!(output.status.code(), Some(1), "{lag}: {output:?}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(!text.contains("more time than they lasted"), "{text}");
+    }
+}
+
+/// Requests of 1 s that mostly wait, one begun each 0.3 s; a sample each, tagged with any of the `lag` spans before.
+fn late(lag: i64) -> Folder {
     const EACH: i64 = 200;
     const WINDOWS: i64 = 20;
-    const LAG: i64 = 34;
     let folder = Folder::new();
     let id = |number: i64| format!("{:016x}", 0x1000 + number);
     let mut all = Vec::new();
@@ -75,15 +85,12 @@ fn tags_that_come_late_by_more_or_less_are_wrong_though_no_span_has_more_than_it
             span.start_unix_nanos = span.start_unix_nanos.saturating_add_signed(at);
             span.end_unix_nanos = span.end_unix_nanos.saturating_add_signed(at);
             all.push(span);
-            let tagged = id((number - number * 7 % LAG).max(0));
+            let tagged = id((number - number * 7 % lag).max(0));
             profile = profile.burn(1, &["a"], &tags(&tagged, "GET /a"));
         }
         profile.write(&folder.file(&format!("cpu-{window}.pb.gz")));
     }
     let spans = spans_to_traces("shop", all);
     support::write_spans(&spans, &folder.file("spans.pb.gz"));
-    let output = check(&folder);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(!text.contains("more time than they lasted"), "{text}");
+    folder
 }

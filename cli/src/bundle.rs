@@ -9,7 +9,8 @@ use crate::args::FilesArgs;
 use crate::by_kind::ByKind;
 pub use crate::by_kind::OfKind;
 use crate::input::{self, Loaded};
-use crate::text::note_without_times;
+use crate::spans::roots::Roots;
+use crate::text::note_roots_without_times;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -20,19 +21,26 @@ pub struct Bundle {
     pub spans: SpanList,
     /// Spans that ended and are in no file.
     pub spans_left_out: u64,
+    /// What profiles call their local roots, by the time of each file: a sum does not say when a name was given.
+    pub names: Roots,
 }
 
 impl Bundle {
-    /// Reads all. A profile of several kinds is of the one asked for.
+    /// Reads all. A profile of several kinds is of the one asked for; names are noted where they are asked for.
     ///
     /// # Errors
     /// The first file that cannot be read.
-    pub fn read(args: &FilesArgs, asked: Option<Kind>) -> Result<Self> {
+    pub fn read(args: &FilesArgs, asked: Option<Kind>, needs_names: bool) -> Result<Self> {
         let mut bundle = Bundle::default();
         let mut sums = ByKind::new(asked);
         input::read_all(args, |loaded| {
             match loaded {
-                Loaded::Profile(profile) => sums.of(&profile).add(&profile)?,
+                Loaded::Profile(profile) => {
+                    if needs_names {
+                        bundle.names.add_names(&profile);
+                    }
+                    sums.of(&profile).add(&profile)?;
+                }
                 Loaded::Spans { list, left_out } => {
                     bundle.spans.spans.extend(list.spans);
                     bundle.spans.without_id += list.without_id;
@@ -41,7 +49,7 @@ impl Bundle {
             }
             Ok(())
         })?;
-        note_without_times(bundle.spans.without_times());
+        note_roots_without_times(bundle.spans.roots_without_times());
         bundle.profiles = sums.finish()?;
         Ok(bundle)
     }

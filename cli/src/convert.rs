@@ -58,7 +58,7 @@ fn read(args: &ConvertArgs) -> Result<Vec<Profile>> {
     let mut has_spans = false;
     let hint = Hint {
         format: args.from,
-        value_type: args.value_type.0.clone(),
+        value_type: args.value_type.clone().map(|told| told.0),
     };
     input::read_documents(&args.files, &hint, |document| {
         let Document::Profile(profile) = document else {

@@ -21,7 +21,7 @@ pub struct Covered {
 
 impl Covered {
     pub fn add(&mut self, profile: &Profile) {
-        match Window::of(profile).filter(|window| window.covered > 0) {
+        match Window::of_all(profile) {
             Some(window) => self.windows.push(window),
             None => self.unknown += 1,
         }

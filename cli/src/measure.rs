@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use vtprof_profile::formats::collapsed::{SAMPLES, VALUES};
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{Profile, Sample, ValueType};
 use vtprof_profile::window::Window;
@@ -88,18 +89,24 @@ impl Chooser {
                 .iter()
                 .map(|t| format!("{}/{}", t.kind, t.unit))
                 .collect();
-            bail!("no sample type {missing}; it has {}", has.join(", "));
+            let why = if is_told_by_numbers(self.measure.as_ref(), types) {
+                ": collapsed stacks are values where all their numbers are 100,000 or more, else samples; convert --value-type KIND/UNIT tells what they are"
+            } else {
+                ""
+            };
+            bail!("no sample type {missing}; it has {}{why}", has.join(", "));
         };
         self.measure = Some(Measure {
             kind: value_type.kind.clone(),
             unit: value_type.unit.clone(),
         });
 
-        let count = match types.iter().position(|t| is(t, "samples", "count")) {
+        let count = match count_column(profile) {
             Some(column) => Count::Column(column),
-            // What is counted there is an estimate, and one sample may stand for many periods.
-            None if Kind::of(profile).is_some_and(|kind| !kind.counts_samples()) => Count::Unknown,
-            None if profile.period > 0 && profile.period_type.as_ref() == Some(value_type) => {
+            None if tells_by_period(profile)
+                && profile.period > 0
+                && profile.period_type.as_ref() == Some(value_type) =>
+            {
                 Count::Period(profile.period)
             }
             None => Count::Unknown,
@@ -114,6 +121,17 @@ impl Chooser {
             value: index,
             count,
         })
+    }
+
+    /// The same for a sum of profiles that are counted one by one, which may not say how many samples it stands on.
+    ///
+    /// # Errors
+    /// As [`reader`](Self::reader).
+    pub fn reader_of_sum(&mut self, sum: &Profile) -> Result<Reader> {
+        let mut of_sum = self.clone();
+        let reader = of_sum.reader(sum)?;
+        self.counted = of_sum.counted;
+        Ok(reader)
     }
 
     /// The chosen sample type; `None` before the first profile.
@@ -178,6 +196,26 @@ impl Reader {
         };
         Sum { value, samples }
     }
+}
+
+fn count_column(profile: &Profile) -> Option<usize> {
+    let mut types = profile.sample_types.iter();
+    types.position(|of| is(of, "samples", "count"))
+}
+
+/// Whether nothing but its period could tell the samples of a profile.
+pub fn tells_by_period(profile: &Profile) -> bool {
+    // Else what is counted may be an estimate, and one sample may stand for many periods.
+    let is_of_samples = Kind::of(profile).is_none_or(Kind::counts_samples);
+    is_of_samples && count_column(profile).is_none()
+}
+
+/// Whether a file lacks what those before it have because of the size of its numbers, as collapsed stacks say no type.
+fn is_told_by_numbers(measure: Option<&Measure>, types: &[ValueType]) -> bool {
+    let told = [SAMPLES, VALUES];
+    let is_told = |kind: &str, unit: &str| told.contains(&kind) && unit == "count";
+    measure.is_some_and(|measure| is_told(&measure.kind, &measure.unit))
+        && matches!(types, [only] if is_told(&only.kind, &only.unit))
 }
 
 fn is(value_type: &ValueType, kind: &str, unit: &str) -> bool {

@@ -39,6 +39,13 @@ impl Pending {
         self.needs_names || self.needs_roots
     }
 
+    /// Notes what any profile calls its local roots, whether its samples count or not: a request has one last name.
+    pub fn note_names(&mut self, profile: &Profile) {
+        if self.needs_names {
+            self.roots.add_names(profile);
+        }
+    }
+
     /// Holds a profile whose samples cannot be judged yet; whether that is so.
     ///
     /// # Errors
@@ -50,17 +57,19 @@ impl Pending {
                 let mut samples = profile.samples.iter();
                 samples.any(|sample| keys.read(profile, &sample).stands_in)
             };
-        if waits {
+        if waits && !self.needs_names {
+            // For a root that no span file has.
             self.roots.add_names(profile);
+        }
+        if waits {
             self.held.of(profile).add(profile)?;
         }
         Ok(waits)
     }
 
-    /// As if no profile had been read.
+    /// As if no profile had been held; what was noted stays.
     pub fn forget_profiles(&mut self) {
         self.held = ByKind::new(self.asked);
-        self.roots.forget_profiles();
     }
 
     /// Adds the spans of a file.
@@ -70,13 +79,10 @@ impl Pending {
         }
     }
 
-    /// What was held, once all is read.
-    ///
-    /// # Errors
-    /// The sum of some is too large.
-    pub fn finish(&mut self) -> Result<Vec<OfKind>> {
+    /// What was held, once all is read: a sum for each set of sample types, as they came in.
+    pub fn finish(&mut self) -> Vec<OfKind> {
         self.roots.settle();
-        std::mem::take(&mut self.held).finish()
+        std::mem::take(&mut self.held).finish_apart()
     }
 
     /// The local root of a sample that was held, if any.

@@ -80,16 +80,13 @@ impl TagKeys {
         }
     }
 
-    /// Makes the local root span the current one: that which the labels name, else `known`.
-    pub fn roll_up(&self, labels: &mut [Label], known: Option<StringIndex>) {
-        let text = |label: &&Label| matches!(label.value, LabelValue::Text(_));
-        let mut roots = labels.iter().filter(text);
-        let root = roots.find(|label| self.root.contains(&label.key));
-        let root = root.map(|label| label.value);
-        if let Some(root) = root.or(known.map(LabelValue::Text)) {
+    /// Makes the local root span the current one: that which the labels name, as [`root_and_name`](Self::root_and_name) tells
+    /// it of them, else `known`.
+    pub fn roll_up(&self, labels: &mut [Label], named: RootAndName, known: Option<StringIndex>) {
+        if let Some(root) = named.root.or(known) {
             for label in labels {
                 if self.span.contains(&label.key) {
-                    label.value = root;
+                    label.value = LabelValue::Text(root);
                 }
             }
         }

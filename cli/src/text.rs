@@ -56,13 +56,17 @@ pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "vtprof: {}", printable(text));
 }
 
-/// Says how many spans do not count for want of times.
-pub fn note_without_times(spans: u64) {
-    if spans > 0 {
-        let spans = plural(spans.into(), "span");
-        note(&format!(
-            "{spans} that end before they start, or say 0 for one of both, left out"
-        ));
+/// What is said of so many spans that do not count for want of times, if any.
+pub fn without_times(count: u64, spans: &str) -> Option<String> {
+    let spans = plural(count.into(), spans);
+    let told = format!("{spans} that end before they start, or say 0 for one of both, left out");
+    (count > 0).then_some(told)
+}
+
+/// Says it of local roots, which then are no requests.
+pub fn note_roots_without_times(count: u64) {
+    if let Some(told) = without_times(count, "local root span") {
+        note(&told);
     }
 }
 

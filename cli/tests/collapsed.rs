@@ -62,6 +62,7 @@ fn numbers_that_cannot_be_samples_are_none_and_have_no_error() {
         ("a;b 100000\na 0\n", None),
         ("a;b 99999\na 240000000000\n", Some(240_000_099_999)),
         ("step 3 12\na 9\n", Some(21)),
+        ("main;step 3 12\nmain;step 4 9\n", Some(21)),
     ] {
         fs::write(folder.file("a.folded"), text).expect("a temporary file");
         let answer = json(["top", &path(&folder, "a.folded")]);
@@ -92,7 +93,7 @@ fn lines_that_are_no_stacks_are_refused_with_their_number() {
         ("\n\n", "no stack in it"),
         (
             "a;b 3 12\n\na 0 9\n",
-            "two numbers on each line: the difference of two profiles, which has no one sum; give those it was made of",
+            "two numbers on each line: the difference of two profiles, which has no one sum; give those it was made of, or, where the first is a part of a name, convert it with --value-type samples/count",
         ),
     ] {
         fs::write(folder.file("a.folded"), text).expect("a temporary file");
@@ -112,4 +113,35 @@ fn lines_that_are_no_stacks_are_refused_with_their_number() {
         &path(&folder, "a.pb.gz"),
     ]);
     assert!(converted.status.success(), "{converted:?}");
+}
+
+#[test]
+fn what_is_told_of_numbers_stands_whatever_they_are() {
+    let folder = Folder::new();
+    let out = path(&folder, "out.pb.gz");
+    for (text, samples) in [("a 100000\n", 100_000), ("a;step 3 12\n", 12)] {
+        fs::write(folder.file("a.folded"), text).expect("a temporary file");
+        let file = path(&folder, "a.folded");
+        let args = ["convert", &file, "-o", &out];
+        let converted = run(args.iter().chain(&["--value-type", "samples/count"]));
+        assert!(converted.status.success(), "{converted:?}");
+        let answer = json(["top", &out]);
+        assert_eq!(int(&answer["whole"]["samples"]), samples, "{text}");
+        fs::remove_file(&out).expect("it is there");
+    }
+}
+
+#[test]
+fn files_of_small_and_large_numbers_are_not_added_and_the_line_says_what_decides() {
+    let folder = Folder::new();
+    fs::write(folder.file("a.folded"), "a 3\n").expect("a temporary file");
+    fs::write(folder.file("b.folded"), "a 100000\n").expect("a temporary file");
+    let error = failure(&run(["top".as_ref(), folder.path().as_os_str()]));
+    assert!(
+        error.contains(
+            "no sample type samples/count, which the files before have; it has values/count: "
+        ) && error.contains("100,000 or more")
+            && error.contains("convert --value-type"),
+        "{error}"
+    );
 }

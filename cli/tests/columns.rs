@@ -318,6 +318,13 @@ fn a_file_of_two_kinds_is_of_each_that_is_asked_for() {
         let text = std::fs::read_to_string(wanted).expect("written");
         assert_eq!(text, format!("f {expected}\n"), "{args:?}");
     }
+    for (kind, place, expected) in [("alloc", 1, 1000), ("live", 3, 200)] {
+        let page = stdout(&run(["flame", &heap, "--kind", kind]));
+        let document = support::page::document(&page);
+        assert_eq!(document["profiles"][0]["name"], kind);
+        assert_eq!(int(&document["profiles"][0]["default"]), place);
+        assert_eq!(support::page::shown(&document), expected, "{kind}");
+    }
     for files in [[heap.clone(), alloc.clone()], [alloc.clone(), heap.clone()]] {
         let top = answer("top", &files, &["--kind", "alloc"]);
         assert_eq!(value(&top), ("alloc_space".to_owned(), 1007), "{files:?}");
@@ -328,7 +335,14 @@ fn a_file_of_two_kinds_is_of_each_that_is_asked_for() {
         let into = live.path().to_str().expect("a path");
         let merged = run(["merge", &files[0], &files[1], "--kind", "live", "-o", into]);
         assert_eq!(stderr(&merged), "");
-        assert!(live.file("all-live-merged.pb.gz").is_file());
+        let merged = live.file("all-live-merged.pb.gz");
+        let merged = [merged.to_str().expect("a path").to_owned()];
+        assert_eq!(
+            value(&answer("top", &merged, &[])),
+            ("inuse_space".to_owned(), 200)
+        );
+        let error = failure(&run(["top", &merged[0], "--kind", "alloc"]));
+        assert!(error.ends_with("only 1 live profile"), "{error}");
 
         let out = folder.file("out.pb");
         let out = out.to_str().expect("a path");

@@ -179,3 +179,30 @@ fn samples_are_no_cpu_time_and_without_a_length_there_is_no_cost() {
         "{refused}"
     );
 }
+
+#[test]
+fn a_sum_of_which_a_part_does_not_say_when_it_was_has_no_cost_however_often_it_is_added() {
+    let folder = Folder::new();
+    let file = |name: &str| {
+        let path = folder.file(name);
+        path.to_str().expect("a path").to_owned()
+    };
+    let (known, unknown) = (file("known.pb.gz"), file("unknown.pb.gz"));
+    let window = |number| CpuProfile::window(number).burn(1, &["a"], &[]);
+    window(0).write(known.as_ref());
+    let mut profile = window(1).build();
+    (profile.time_nanos, profile.duration_nanos) = (0, 0);
+    support::write(&profile, unknown.as_ref());
+    let (once, twice) = (file("once.pb.gz"), file("twice.pb.gz"));
+    for (one, other, out) in [(&known, &unknown, &once), (&once, &known, &twice)] {
+        let merged = run(["merge", one, other, "-o", out]);
+        assert!(merged.status.success(), "{merged:?}");
+        let refused = failure(&run(["top", out, "--cost"]));
+        assert!(
+            refused.contains("1 of 1 profiles do not say when"),
+            "{refused}"
+        );
+    }
+    let answer = json(["top", &known, "--cost"]);
+    assert!(answer["vcpus"].as_f64().is_some_and(|vcpus| vcpus > 0.0));
+}

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use support::{CpuProfile, Folder, int, json, local_root, run, stderr, stdout};
+use vtprof_profile::builder::{ProfileBuilder, ValueType};
 use vtprof_profile::pprof;
 use vtprof_profile::spans::{SpanRecord, spans_to_traces};
 
@@ -136,6 +137,20 @@ fn a_focus_takes_what_is_below_its_request() {
 }
 
 #[test]
+fn a_page_takes_no_sample_by_the_id_of_a_child_as_lines_do_not() {
+    let folder = service();
+    for (id, samples) in [(root(10), 40), (child(10), 0)] {
+        let focus = format!("root={id}");
+        let args = ["flame", path(&folder), "--focus", &focus, "--format"];
+        let page = stdout(&run(args.iter().chain(&["html"])));
+        let shown = support::page::shown(&support::page::document(&page));
+        assert_eq!(shown, samples * support::PERIOD, "{focus}");
+        let lines = stdout(&run(args.iter().chain(&["collapsed"])));
+        assert_eq!(lines.lines().count() as i64, samples.min(1), "{lines}");
+    }
+}
+
+#[test]
 fn rolled_up_samples_have_the_id_of_the_request() {
     let folder = service();
     let out = Folder::new();
@@ -147,6 +162,71 @@ fn rolled_up_samples_have_the_id_of_the_request() {
     let mut expected: BTreeMap<_, _> = expected.collect();
     expected.insert(String::new(), 7);
     assert_eq!(by_span(&file), expected);
+}
+
+#[test]
+fn a_label_without_text_names_no_request_to_roll_up_to() {
+    let folder = service();
+    let (known, unknown) = (child(3), child(REQUESTS));
+    let mut cpu = CpuProfile::window(1);
+    for (id, samples) in [(&known, 100), (&unknown, 9)] {
+        cpu = cpu.burn(samples, &["f"], &[("span_id", id.as_str())]);
+    }
+    let mut cpu = cpu.build();
+    let key = cpu.string_table.len() as i64;
+    // The first string would be no text at all.
+    let strings = [&b"local_root_span_id"[..], b""].map(<[u8]>::to_vec);
+    cpu.string_table.extend(strings);
+    for sample in &mut cpu.sample {
+        sample.label.push(pprof::Label {
+            key,
+            str: key + 1,
+            ..pprof::Label::default()
+        });
+    }
+    support::write(&cpu, &folder.file("q.pb.gz"));
+    let out = Folder::new();
+    let file = out.file("out.pb");
+    let written = file.to_str().expect("a path");
+    let output = run(["merge", path(&folder), "-o", written, "--roll-up"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let by_span = by_span(&file);
+    assert_eq!(by_span.get(&root(3)), Some(&(samples(3) + 100)));
+    assert_eq!(by_span.get(&unknown), Some(&9));
+    assert_eq!(by_span.get(""), Some(&7));
+}
+
+#[test]
+fn sample_types_that_not_all_have_are_left_out_and_said_once_where_some_files_wait_for_spans() {
+    let folder = Folder::new();
+    let value_type = |kind, unit| ValueType { kind, unit };
+    let (count, cpu) = (
+        value_type("samples", "count"),
+        value_type("cpu", "nanoseconds"),
+    );
+    let others = ["a", "b", "c"].map(|name| value_type(name, "count"));
+    for (number, other) in others.into_iter().enumerate() {
+        let mut builder = ProfileBuilder::new(&[count, other, cpu], cpu, support::PERIOD);
+        builder.set_time(support::START, support::WINDOW);
+        let function = builder.function("f", "", "", 0);
+        let location = builder.location(function, 1);
+        // The last says whose its samples are.
+        let key = ["span_id", "span_id", "local_root_span_id"][number];
+        let values = [1, 1, support::PERIOD];
+        builder
+            .sample(&[location], &values, &[(key, &child(0))])
+            .expect("a good sample");
+        support::write(&builder.finish(), &folder.file(&format!("{number}.pb.gz")));
+    }
+    let out = Folder::new();
+    let file = out.file("out.pb");
+    let written = file.to_str().expect("a path");
+    let output = run(["merge", path(&folder), "-o", written, "--roll-up"]);
+    assert_eq!(
+        stderr(&output),
+        "vtprof: a/count, b/count, c/count left out: not all cpu profiles have them\n"
+    );
+    assert_eq!(by_span(&file).values().sum::<i64>(), 3);
 }
 
 /// Samples by `span_id`.

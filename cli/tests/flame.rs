@@ -3,13 +3,12 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::GzDecoder;
 use serde_json::Value;
+use support::page::document;
 use support::service::write_service;
 use support::{
     CpuProfile, Folder, PERIOD, failure, int, json, local_root, run, stderr, stdout, tags,
@@ -64,18 +63,6 @@ fn collapsed(path: &Path, args: &[&str]) -> BTreeMap<String, i64> {
             (stack.to_owned(), value.parse().expect("a number"))
         })
         .collect()
-}
-
-/// What a page shows.
-fn document(page: &str) -> Value {
-    let (_, data) = page.split_once("id=\"data\">").expect("data");
-    let (data, _) = data.split_once("</script>").expect("its end");
-    let gzip = STANDARD.decode(data).expect("base64");
-    let mut text = String::new();
-    GzDecoder::new(gzip.as_slice())
-        .read_to_string(&mut text)
-        .expect("gzip");
-    serde_json::from_str(&text).expect("JSON")
 }
 
 fn ints(value: &Value) -> Vec<i64> {

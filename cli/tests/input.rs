@@ -214,6 +214,21 @@ fn a_folder_is_read_whatever_the_formats_in_it_and_what_is_not_read_is_said_once
             "vtprof: {path}: 3 other files not read, e.g. app.log\nvtprof: 3 files of JSON that is neither OTLP nor speedscope not read, e.g. {path}/list.json\n"
         )
     );
+    for (name, text) in [
+        ("empty.json", ""),
+        (
+            "tsconfig.json",
+            "{ // as the editor has it\n \"$schema\": \"https://json.schemastore.org/tsconfig\",}",
+        ),
+        ("console.jsonl", "{\"level\": \"info\"}\nStarted.\n"),
+        ("shared.json", "{\"shared\": true}"),
+    ] {
+        fs::write(folder.file(name), text).expect("a file");
+    }
+    let output = run(["top".as_ref(), folder.path().as_os_str()]);
+    assert!(output.status.success(), "{output:?}");
+    let line = "vtprof: 7 files of JSON that is neither OTLP nor speedscope not read, e.g. ";
+    assert!(stderr(&output).contains(line), "{output:?}");
     // What was cut short is no file of something else.
     fs::write(folder.file("cut.json"), "{\"resourceSpans\": [").expect("a file");
     let output = run(["spans".as_ref(), folder.path().as_os_str()]);

@@ -4,7 +4,9 @@ mod support;
 
 use std::path::Path;
 
-use support::{CpuProfile, Folder, int, json, local_root, run, stderr, stdout, tags};
+use support::{CpuProfile, Folder, PERIOD, int, json, local_root, run, stderr, stdout, tags};
+use vtprof_profile::builder::{ProfileBuilder, ValueType};
+use vtprof_profile::kind::Kind;
 use vtprof_profile::spans::spans_to_traces;
 
 const A: &str = "00000000000000aa";
@@ -64,6 +66,45 @@ fn a_name_in_focus_is_the_last_one_and_takes_the_windows_before() {
 }
 
 #[test]
+fn a_name_that_a_profile_of_another_kind_has_last_is_the_last_one() {
+    let folder = Folder::new();
+    CpuProfile::window(0)
+        .burn(30, &["f"], &tags(A, NAMES[0]))
+        .burn(9, &["g"], &tags(B, "GET /b"))
+        .write(&folder.file("cpu.pb.gz"));
+    let kind = Kind::Alloc;
+    let mut builder = ProfileBuilder::new(&[kind.count(), kind.amount()], kind.period(), 1);
+    builder.set_time(support::START + support::WINDOW, support::WINDOW);
+    let function = builder.function("f", "", "", 0);
+    let location = builder.location(function, 1);
+    builder
+        .sample(&[location], &[1, 1], &tags(A, LAST))
+        .expect("a good sample");
+    let profile = builder.finish();
+    // Before the other as well as behind it.
+    for name in ["a.pb.gz", "x.pb.gz"] {
+        let file = folder.file(name);
+        support::write(&profile, &file);
+        for (name, expected) in [(LAST, 30), (NAMES[0], 0)] {
+            let focus = format!("name={name}");
+            let args = ["top", path(folder.path()), "--focus", &focus];
+            let found = json(args.iter().chain(&["--kind", "cpu"]));
+            assert_eq!(int(&found["in_focus"]["samples"]), expected, "{name}");
+            let found = json(args);
+            assert_eq!(int(&found["in_focus"]["samples"]), expected, "{name}");
+            let out = Folder::new();
+            let merged = out.file("out.pb");
+            let args = ["merge", path(folder.path()), "-o", path(&merged)];
+            let output = run(args.iter().chain(&["--kind", "cpu", "--focus", &focus]));
+            assert!(output.status.success(), "{}", stderr(&output));
+            let found = json(["top", path(&merged)]);
+            assert_eq!(int(&found["whole"]["samples"]), expected, "{name}");
+        }
+        std::fs::remove_file(&file).expect("it is there");
+    }
+}
+
+#[test]
 fn the_name_of_a_span_that_ended_is_final() {
     let folder = Folder::new();
     windows(&folder);
@@ -78,18 +119,31 @@ fn the_name_of_a_span_that_ended_is_final() {
 }
 
 #[test]
-fn flame_and_diff_take_the_windows_before_too_where_files_are_in_the_order_of_time() {
-    let folder = Folder::new();
-    for (number, name) in (0..).zip(NAMES) {
-        CpuProfile::window(number)
-            .burn(10, &["f"], &tags(A, name))
-            .burn(1, &["g"], &tags(B, "GET /b"))
-            .write(&folder.file(&format!("{number}.pb.gz")));
+fn flame_and_diff_take_the_windows_before_too_in_whatever_order_files_are() {
+    for turn in 0..3 {
+        let folder = Folder::new();
+        for (number, name) in (0..).zip(NAMES) {
+            CpuProfile::window(number)
+                .burn(10, &["f"], &tags(A, name))
+                .burn(1, &["g"], &tags(B, "GET /b"))
+                .write(&folder.file(&format!("{}.pb.gz", (number + turn) % 3)));
+        }
+        flame_and_diff_take_all(&folder);
     }
+}
+
+fn flame_and_diff_take_all(folder: &Folder) {
     let focus = format!("name={LAST}");
     let flame = ["flame", path(folder.path()), "--format", "collapsed"];
     let lines = stdout(&run(flame.iter().chain(&["--focus", &focus])));
     assert_eq!(lines, "f 300000000\n");
+    for (name, samples) in [(LAST, 30), (NAMES[0], 0)] {
+        let focus = format!("name={name}");
+        let page = ["flame", path(folder.path()), "--format", "html"];
+        let page = stdout(&run(page.iter().chain(&["--focus", &focus])));
+        let shown = support::page::shown(&support::page::document(&page));
+        assert_eq!(shown, samples * PERIOD, "{name}");
+    }
     let diff = ["diff", path(folder.path()), path(folder.path())];
     let answer = json(diff.iter().chain(&["--per", "second", "--name", LAST]));
     for side in answer["sides"].as_array().expect("sides") {
@@ -107,6 +161,42 @@ fn figures_of_cost_and_error_are_those_of_the_windows() {
     let root = format!("root={B}");
     let same = json(args.iter().chain(&["--cost", "--focus", &root]));
     assert_eq!(named, same);
+}
+
+#[test]
+fn a_sum_of_several_periods_that_nothing_counts_tells_no_number_of_samples() {
+    let cpu = ValueType {
+        kind: "cpu",
+        unit: "nanoseconds",
+    };
+    let space = ValueType {
+        kind: "space",
+        unit: "bytes",
+    };
+    let periods = |second: (ValueType<'static>, i64)| [(cpu, PERIOD), second];
+    for (periods, samples) in [
+        (periods((cpu, PERIOD)), Some(6)),
+        (periods((cpu, 2 * PERIOD)), None),
+        (periods((space, PERIOD)), None),
+    ] {
+        let folder = Folder::new();
+        for (number, (period_type, period)) in (0..).zip(periods) {
+            let mut builder = ProfileBuilder::new(&[cpu], period_type, period);
+            builder.set_time(support::START + number * support::WINDOW, support::WINDOW);
+            let function = builder.function("f", "", "", 0);
+            let location = builder.location(function, 1);
+            builder
+                .sample(&[location], &[3 * PERIOD], &tags(A, LAST))
+                .expect("a good sample");
+            let file = folder.file(&format!("{number}.pb.gz"));
+            support::write(&builder.finish(), &file);
+        }
+        let focus = format!("name={LAST}");
+        let answer = json(["top", path(folder.path()), "--focus", &focus]);
+        assert_eq!(int(&answer["in_focus"]["value"]), 6 * PERIOD);
+        let told = &answer["in_focus"]["samples"];
+        assert_eq!(told.as_i64(), samples, "{answer}");
+    }
 }
 
 #[test]

@@ -161,3 +161,24 @@ fn what_is_no_time_and_no_trace_is_refused_with_the_form() {
         assert!(stderr(&output).contains(part), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn a_span_of_a_sum_with_a_gap_may_have_run_up_to_the_end_of_its_last_window() {
+    let folder = Folder::new();
+    for number in [0, 5] {
+        CpuProfile::window(number)
+            .burn(8, &["Poll.run"], &tags(C, "poll"))
+            .write(&folder.file(&format!("{number}.pb.gz")));
+    }
+    let sums = Folder::new();
+    let sum = sums.file("sum.pb.gz");
+    let path = folder.path().as_os_str();
+    let output = run(["merge".as_ref(), path, "-o".as_ref(), sum.as_os_str()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for (since, expected) in [(at(5), 1), (at(6), 1), (at(7), 0)] {
+        for files in [&folder, &sums] {
+            let answer = answer(files, &["--since", &since]);
+            assert_eq!(listed(&answer).len(), expected, "{since}: {answer}");
+        }
+    }
+}

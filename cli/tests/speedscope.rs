@@ -50,6 +50,11 @@ fn speedscope_of_events_is_time_between_them() {
             "profile 0: frame 9 is not in the file",
         ),
         ("\"evented\"", "\"other\"", "unknown variant `other`"),
+        (
+            "\"at\": 2.5",
+            "\"at\": 9000000000000000000",
+            "profile 0: 9000000000000000000 is more than 64 bits hold in nanoseconds",
+        ),
     ] {
         fs::write(&file, text.replace(from, to)).expect("a temporary file");
         let error = failure(&run(["top", &file]));
@@ -141,4 +146,22 @@ fn fractions_of_speedscope_add_up_to_what_they_are_together() {
         let answer = json(["top", &file]);
         assert_eq!(int(&answer["whole"]["value"]), expected, "{unit}");
     }
+}
+
+#[test]
+fn threads_of_one_unit_with_the_same_stacks_are_threads_and_other_units_are_sample_types() {
+    let folder = Folder::new();
+    let two = |first: &str, second: &str| {
+        let profile = |name: &str, unit: &str, weight: i64| {
+            format!(
+                r#"{{"type":"sampled","name":"{name}","unit":"{unit}","startValue":0,"endValue":9,"samples":[[0,1]],"weights":[{weight}]}}"#
+            )
+        };
+        let profiles = [profile("main", first, 4), profile("worker", second, 5)];
+        let file = speedscope(&folder, &profiles.join(","));
+        int(&json(["top", &file, "--sort", "total"])["whole"]["value"])
+    };
+    assert_eq!(two("milliseconds", "milliseconds"), 9_000_000);
+    assert_eq!(two("milliseconds", "seconds"), 5_004_000_000);
+    assert_eq!(two("none", "bytes"), 5);
 }

@@ -280,12 +280,16 @@ fn the_newest_files_are_held_up_to_the_bound_and_the_page_says_so() {
 fn a_file_that_cannot_be_read_is_named_and_the_others_are_shown() {
     let folder = Folder::new();
     fs::write(folder.file("broken.pb.gz"), b"\x1f\x8bno gzip").expect("written");
+    fs::write(folder.file("tsconfig.json"), "{ // as the editor has it\n}").expect("written");
     CpuProfile::window(0)
         .burn(7, &["a"], &[])
         .write(&folder.file("good.pb.gz"));
     let server = Server::of(folder.path(), &[]);
     let document = server.document("");
     assert_eq!(samples(&document), 7);
+    let others = document["about"]["notes"][2].as_str().expect("a note");
+    let line = "1 file of JSON that is neither OTLP nor speedscope not read, e.g. ";
+    assert!(others.starts_with(line), "{others}");
     let note = document["about"]["notes"][1].as_str().expect("a note");
     assert!(
         note.starts_with("1 file that cannot be read, e.g. ") && note.contains("broken.pb.gz"),

@@ -17,6 +17,8 @@ pub struct Window {
 
 const END: &str = "end_unix_ns";
 const TIME: &str = "time_ns";
+/// How many profiles of a sum do not say when they were.
+const WITHOUT: &str = "profiles_without_time";
 
 impl Window {
     /// That of a profile; `None` where it does not say when it starts.
@@ -43,6 +45,19 @@ impl Window {
             covered,
         });
         Some(summed.filter(Window::is_possible).unwrap_or(plain))
+    }
+
+    /// The same; `None` also of a sum of which only some profiles say when they were.
+    #[must_use]
+    pub fn of_all(profile: &Profile) -> Option<Self> {
+        let without = comments::figure(&profile.comments, COVERED, WITHOUT);
+        Self::of(profile).filter(|window| window.covered > 0 && without.is_none())
+    }
+
+    /// The line that tells of a sum that so many of its profiles do not say when they were.
+    #[cfg(feature = "merge")]
+    pub(crate) fn line_without(profiles: u64) -> String {
+        format!("{COVERED}{WITHOUT}={profiles}")
     }
 
     fn is_possible(&self) -> bool {

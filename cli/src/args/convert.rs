@@ -37,9 +37,9 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "KIND")]
     pub sample_type: Option<String>,
 
-    /// What the numbers of collapsed inputs are
-    #[arg(long, value_name = "KIND/UNIT", default_value = "samples/count", value_parser = value_type)]
-    pub value_type: TypeArg,
+    /// What the numbers of collapsed inputs are [default: samples/count, or values/count where all are 100,000 or more]
+    #[arg(long, value_name = "KIND/UNIT", value_parser = value_type)]
+    pub value_type: Option<TypeArg>,
 }
 
 /// A sample type as given.

@@ -1,11 +1,18 @@
 //! Whether the clocks of profiles and spans are apart: then samples are outside of their spans' time, and the tags may be right.
 
 use super::ledger::Ledger;
-use super::row::SLACK;
+use super::row::{Clocks, SLACK, outside_of_all};
 use super::side::Side;
 
 /// The share of the samples that must be within their spans' time, were the spans moved by one length of time.
 const NEARLY_ALL: f64 = 0.98;
+/// Once they are moved nothing is left to be apart but whole seconds, ns: tags that are late by up to 5 s would be within the
+/// usual slack.
+const CLOSE: f64 = 1e9;
+/// So much may stay outside: of few samples so many, of many that share. Tags that are late by more or less leave more, as no
+/// one length of time is that of all of them.
+const FEW: f64 = 5.0;
+const HARDLY_ANY: f64 = 0.001;
 
 /// By how much spans are later than profiles, ns, about; negative where they are earlier. `None` where no one length of time
 /// explains nearly all samples.
@@ -19,8 +26,8 @@ pub fn apart(ledger: &Ledger, side: &Side<'_>) -> Option<f64> {
         for (window, _, samples) in &charge.windows {
             // Of what says no time nothing is outside.
             let (start, end) = ledger.times(*window)?;
-            ends.push((life.start - end - SLACK, *samples));
-            ends.push((life.end - start + SLACK, -samples));
+            ends.push((life.start - end - CLOSE, *samples));
+            ends.push((life.end - start + CLOSE, -samples));
             whole += samples;
         }
     }
@@ -34,5 +41,13 @@ pub fn apart(ledger: &Ledger, side: &Side<'_>) -> Option<f64> {
             (most, best) = (within, Some((shift + next) / 2.0));
         }
     }
-    best.filter(|shift| most >= NEARLY_ALL * whole && shift.abs() > SLACK)
+    best.filter(|shift| {
+        let clocks = Clocks {
+            later: *shift,
+            slack: CLOSE,
+        };
+        let (outside, _) = outside_of_all(ledger, side, clocks);
+        let is_past = outside < FEW || outside <= HARDLY_ANY * whole;
+        most >= NEARLY_ALL * whole && is_past && shift.abs() > SLACK
+    })
 }

@@ -11,7 +11,7 @@ use super::charge::Charge;
 use super::evidence::{self, log_sum};
 use super::ledger::Ledger;
 use super::lives::{Life, Lives};
-use super::row::{self, Opinion, Row, SLACK};
+use super::row::{self, Clocks, Opinion, Row, SLACK};
 use super::side::{self, sides};
 
 /// Odds from which on tags are wrong, as a logarithm: one right file in so many looks like that at the most.
@@ -119,7 +119,7 @@ pub fn judge<'a>(
 
     // What is open is told by spans themselves where samples have them: below a root that has ended one may go on.
     if let Some(side) = sides.first() {
-        judgement.outside = row::outside_of_all(ledger, side);
+        judgement.outside = row::outside_of_all(ledger, side, Clocks::SAME);
     }
     for side in &sides {
         row::add(ledger, side, grain, &is_judged, &mut judgement);

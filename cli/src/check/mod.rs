@@ -24,7 +24,7 @@ use vtprof_profile::spans::SpanList;
 use crate::args::CheckArgs;
 use crate::figures::{nanos, plural};
 use crate::input::{self, Loaded};
-use crate::text::{note, note_without_times};
+use crate::text::{note, without_times};
 
 pub use judge::Verdict;
 use ledger::Ledger;
@@ -50,7 +50,10 @@ pub fn run(args: &CheckArgs, out: &mut impl Write, judged: &mut Option<Verdict>)
     if ledger.cpu_profiles == 0 {
         bail!("no CPU profile (cpu/nanoseconds) among the inputs: there is nothing to check");
     }
-    note_without_times(spans.without_times());
+    // Of all spans, as each is judged.
+    if let Some(told) = without_times(spans.without_times(), "span") {
+        note(&told);
+    }
     let lives = Lives::of(&spans);
     if lives.spans.is_empty() {
         bail!(

@@ -45,14 +45,33 @@ pub struct Row<'a> {
     pub opinion: Opinion,
 }
 
-fn is_outside(ledger: &Ledger, life: &Life, window: WindowId) -> bool {
-    ledger
-        .times(window)
-        .is_some_and(|(start, end)| end + SLACK < life.start || start > life.end + SLACK)
+/// What the clocks of windows and spans are taken to be apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Clocks {
+    /// By how much spans are later than they should be, ns.
+    pub later: f64,
+    /// What more they may be apart, ns.
+    pub slack: f64,
+}
+
+impl Clocks {
+    /// As the files have it.
+    pub const SAME: Clocks = Clocks {
+        later: 0.0,
+        slack: SLACK,
+    };
+}
+
+/// Whether a window has nothing of a span.
+fn is_outside(ledger: &Ledger, life: &Life, window: WindowId, clocks: Clocks) -> bool {
+    ledger.times(window).is_some_and(|(start, end)| {
+        let (begin, stop) = (life.start - clocks.later, life.end - clocks.later);
+        end + clocks.slack < begin || start > stop + clocks.slack
+    })
 }
 
 /// Samples of spans that were not open, and in how many windows.
-pub fn outside_of_all(ledger: &Ledger, side: &Side<'_>) -> (f64, usize) {
+pub fn outside_of_all(ledger: &Ledger, side: &Side<'_>, clocks: Clocks) -> (f64, usize) {
     let mut windows = HashSet::new();
     let mut outside = 0.0;
     for (span, charge) in &side.charges {
@@ -60,7 +79,7 @@ pub fn outside_of_all(ledger: &Ledger, side: &Side<'_>) -> (f64, usize) {
             continue;
         };
         for (window, _, samples) in &charge.windows {
-            if *samples > 0.0 && is_outside(ledger, life, *window) {
+            if *samples > 0.0 && is_outside(ledger, life, *window, clocks) {
                 outside += samples;
                 windows.insert(*window);
             }
@@ -100,7 +119,7 @@ pub fn add<'a>(
         let outside = charge
             .windows
             .iter()
-            .filter(|(window, _, _)| is_outside(ledger, life, *window))
+            .filter(|(window, _, _)| is_outside(ledger, life, *window, Clocks::SAME))
             .map(|(_, _, samples)| samples)
             .fold(0.0, |sum, samples| sum + samples);
         let judged = is_judged(life, Some(charge));

@@ -85,7 +85,7 @@ fn by_files(args: &DiffArgs) -> Result<Comparison> {
             files,
             ..args.files.clone()
         };
-        Bundle::read(&files, asked(args))
+        Bundle::read(&files, asked(args), args.name.is_some())
     });
     let mut bundles = [good?, bad?];
     let requests = [0, 1].map(|i| Requests::of(std::mem::take(&mut bundles[i].spans)));
@@ -125,7 +125,9 @@ fn by_files(args: &DiffArgs) -> Result<Comparison> {
         let profile = &of_kinds[i].profile;
         let members = match per {
             Per::Request => Members::of_ended(profile, &requests[i], which),
-            Per::Second | Per::Share => Members::of_labels(profile, &requests[i], which.name),
+            Per::Second | Per::Share => {
+                Members::of_labels(profile, &requests[i], &bundles[i].names, which.name)
+            }
         };
         Input {
             of_kind: of_kinds[i],
@@ -171,7 +173,7 @@ fn paths(args: &DiffArgs) -> Result<[Vec<PathBuf>; 2]> {
 }
 
 fn by_speed(args: &DiffArgs) -> Result<Comparison> {
-    let mut bundle = Bundle::read(&args.files, asked(args))?;
+    let mut bundle = Bundle::read(&args.files, asked(args), false)?;
     let requests = Requests::of(std::mem::take(&mut bundle.spans));
     let which = requests.which(Which {
         name: args.name.as_deref(),

@@ -36,6 +36,8 @@ pub use super::columns::About;
 /// A profile and how many files it is the sum of.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
+    /// What is shown of it, where it has several; `None` for what vtprof does not write.
+    pub kind: Option<Kind>,
     pub profile: &'a Profile,
     pub files: u64,
 }
@@ -63,7 +65,8 @@ impl Builder {
         }
     }
 
-    /// Adds what of these inputs is wanted. Once for each side.
+    /// Adds what of these inputs is wanted. Once for each side. `names` are what is known beside the profiles of when they
+    /// were given: a part that is a sum does not say it.
     ///
     /// # Errors
     /// A profile that cannot be read by its sample types.
@@ -72,9 +75,10 @@ impl Builder {
         side: Side,
         parts: &[Part<'_>],
         spans: impl IntoIterator<Item = SpanList>,
+        names: &Roots,
         wanted: &Condition,
     ) -> Result<()> {
-        self.add_with(side, parts, spans, wanted, None)
+        self.add_with(side, parts, spans, (names, wanted), None)
     }
 
     /// The same, with a span that stands for itself however fast it was.
@@ -86,17 +90,18 @@ impl Builder {
         side: Side,
         parts: &[Part<'_>],
         spans: impl IntoIterator<Item = SpanList>,
-        wanted: &Condition,
+        (names, wanted): (&Roots, &Condition),
         root: Option<SpanId>,
     ) -> Result<()> {
         self.compares |= side == Side::Base;
-        let roots = roots_of(parts, spans, wanted)?;
+        let mut roots = roots_of(parts, spans, names)?;
+        let taken = take(parts, &mut roots, wanted);
         let first = self.groups.len() as u32;
         let mut named = wanted.named();
         named.extend(root.map(|root| root.to_string()));
         let mut groups = Groups::of(side, &roots, &named, SINGLE_SPANS, first);
-        for part in parts {
-            self.add_profile(side, *part, &roots, &mut groups, wanted)?;
+        for (part, is_taken) in parts.iter().zip(&taken) {
+            self.add_profile(side, *part, &roots, &mut groups, is_taken)?;
         }
         let groups = groups.into_list();
         if side == Side::Shown {
@@ -119,7 +124,7 @@ impl Builder {
         part: Part<'_>,
         roots: &Roots,
         groups: &mut Groups,
-        wanted: &Condition,
+        is_taken: &[bool],
     ) -> Result<()> {
         let profile = part.profile;
         let (counts, counted) = sample_counts(profile)?;
@@ -128,7 +133,8 @@ impl Builder {
             .iter()
             .position(|of| of.types == profile.sample_types);
         let at = known.unwrap_or_else(|| {
-            self.measured.push(Measured::of(profile, counted.clone()));
+            self.measured
+                .push(Measured::of(part.kind, profile, counted.clone()));
             self.measured.len() - 1
         });
         let measured = &mut self.measured[at];
@@ -141,12 +147,12 @@ impl Builder {
         rows.note_window(profile);
         let keys = TagKeys::of(profile);
         let mut walker = Walker::new(profile);
-        for sample in profile.samples.iter() {
-            let tags = keys.read(profile, &sample);
-            let root = roots.find_of(&tags);
-            if !wanted.takes(&tags, root.and_then(|root| roots.get(root))) {
+        for (sample, is_taken) in profile.samples.iter().zip(is_taken) {
+            if !is_taken {
                 continue;
             }
+            let tags = keys.read(profile, &sample);
+            let root = roots.find_of(&tags);
             let node = walker.leaf(&sample, &mut self.stacks, &mut self.texts);
             let group = groups.of_sample(&tags, root);
             let samples = counts.map_or(0, |reader| reader.sum(&sample).samples);
@@ -212,47 +218,59 @@ impl Builder {
     }
 }
 
-/// All local root spans that are wanted.
+/// All local root spans. Of `names` those of the samples are taken, where they are later.
 fn roots_of(
     parts: &[Part<'_>],
     spans: impl IntoIterator<Item = SpanList>,
-    wanted: &Condition,
+    names: &Roots,
 ) -> Result<Roots> {
     let mut roots = Roots::default();
     let mut kinds: Vec<&[ValueType]> = Vec::new();
-    let mut sorted: Vec<_> = parts.iter().map(|part| part.profile).collect();
-    sorted.sort_by_key(|profile| Kind::of(profile));
-    for profile in sorted {
+    let mut sorted: Vec<_> = parts.iter().collect();
+    sorted.sort_by_key(|part| part.kind);
+    for Part { kind, profile, .. } in sorted {
         let types = profile.sample_types.as_slice();
         let column = kinds.iter().position(|known| *known == types);
         let column = column.unwrap_or_else(|| {
             kinds.push(types);
             kinds.len() - 1
         });
-        let amount = Kind::of(profile).map(|kind| kind.amount().kind);
+        let amount = kind.map(|kind| kind.amount().kind);
         let reader = Chooser::new(amount).reader(profile)?;
         roots.add_profile(profile, ColumnId::nth(column), reader);
     }
+    roots.take_names(names);
     for list in spans {
         roots.add_spans(list, 0);
     }
     roots.settle();
+    Ok(roots)
+}
+
+/// Which samples of each part are wanted. Local root spans that are not are left out, but not before: without them samples
+/// would be judged by their labels, which may be those of a child or an earlier name.
+fn take(parts: &[Part<'_>], roots: &mut Roots, wanted: &Condition) -> Vec<Vec<bool>> {
     if wanted.is_empty() {
-        return Ok(roots);
+        let all = |part: &Part<'_>| vec![true; part.profile.samples.len()];
+        return parts.iter().map(all).collect();
     }
     let mut sampled = vec![false; roots.len()];
-    for part in parts {
-        let keys = TagKeys::of(part.profile);
-        for sample in part.profile.samples.iter() {
-            let tags = keys.read(part.profile, &sample);
-            if let Some(place) = roots.find_of(&tags)
-                && !sampled[place]
-            {
-                sampled[place] = wanted.takes(&tags, roots.get(place));
+    let mut taken = Vec::new();
+    for Part { profile, .. } in parts {
+        let keys = TagKeys::of(profile);
+        let samples = profile.samples.iter();
+        let is_taken = samples.map(|sample| {
+            let tags = keys.read(profile, &sample);
+            let place = roots.find_of(&tags);
+            let is_taken = wanted.takes(&tags, place.and_then(|place| roots.get(place)));
+            if let Some(place) = place {
+                sampled[place] |= is_taken;
             }
-        }
+            is_taken
+        });
+        taken.push(is_taken.collect());
     }
     let mut sampled = sampled.into_iter();
     roots.retain(|root| sampled.next() == Some(true) || wanted.takes_root(root));
-    Ok(roots)
+    taken
 }

@@ -24,7 +24,6 @@ use crate::by_kind::share_columns;
 use crate::figures::plural;
 use crate::measure::Chooser;
 use crate::output::{self, Output};
-use crate::spans::roots::Roots;
 use crate::text::{note, printable, shortened};
 
 use collapsed::Collapsed;
@@ -87,13 +86,13 @@ impl Sets {
     fn read(args: &FlameArgs) -> Result<Self> {
         let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
         let asked = args.kind.or(implied);
-        let mut shown = Bundle::read(&args.files, asked)?;
+        let mut shown = Bundle::read(&args.files, asked, true)?;
         let base = (!args.base.is_empty()).then(|| {
             let files = FilesArgs {
                 files: args.base.clone(),
                 max_mib: args.files.max_mib,
             };
-            Bundle::read(&files, asked).context("--base")
+            Bundle::read(&files, asked, true).context("--base")
         });
         let mut base = base.transpose()?;
         // What is compared has the same columns.
@@ -145,7 +144,13 @@ impl Sets {
         for (side, bundle, condition) in self.sides() {
             let wanted = |of: &&OfKind| args.kind.is_none() || of.kind == args.kind;
             let parts: Vec<_> = bundle.profiles.iter().filter(wanted).map(part).collect();
-            builder.add(side, &parts, [bundle.spans.clone()], condition)?;
+            builder.add(
+                side,
+                &parts,
+                [bundle.spans.clone()],
+                &bundle.names,
+                condition,
+            )?;
             if !condition.is_empty() && builder.is_empty(side) {
                 note(NOTHING_MATCHES);
             }
@@ -178,9 +183,8 @@ impl Sets {
                 .find(|of| of.profile.sample_types == *types);
             let of = found.ok_or_else(|| anyhow!("--base has no profile of the same kind"))?;
             let reader = chooser.reader(&of.profile)?;
-            let mut roots = Roots::default();
+            let mut roots = bundle.names.clone();
             roots.add_spans(bundle.spans.clone(), 0);
-            roots.add_names(&of.profile);
             roots.settle();
             collapsed.add(side as usize, &of.profile, reader, &roots, condition);
         }
@@ -206,6 +210,7 @@ impl Sets {
 
 fn part(of: &OfKind) -> Part<'_> {
     Part {
+        kind: of.kind,
         profile: &of.profile,
         files: of.files,
     }

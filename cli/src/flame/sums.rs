@@ -50,9 +50,8 @@ pub fn sample_counts(profile: &Profile) -> Result<(Option<Reader>, Vec<bool>)> {
 }
 
 impl Measured {
-    /// Of no sample yet, of profiles such as this.
-    pub fn of(profile: &Profile, counted: Vec<bool>) -> Self {
-        let kind = Kind::of(profile);
+    /// Of no sample yet, of profiles such as this, of which that kind is shown.
+    pub fn of(kind: Option<Kind>, profile: &Profile, counted: Vec<bool>) -> Self {
         let amount = kind.and_then(|kind| profile.sample_type(kind.amount().kind));
         let last = profile.sample_types.len() - 1;
         Measured {
@@ -105,7 +104,7 @@ impl Rows {
             self.values.resize(self.values.len() + width, 0);
         }
         let sums = &mut self.values[row * width..][..width];
-        let samples = i64::try_from(samples)?;
+        let samples = i64::try_from(samples).map_err(|_| Flaw::Sum)?;
         for (sum, value) in sums.iter_mut().zip(values.iter().chain([&samples])) {
             *sum = sum.checked_add(*value).ok_or(Flaw::Sum)?;
         }

@@ -1,4 +1,5 @@
-//! From paths to read files, a few at a time, so that a folder of windows need not fit in memory.
+//! From paths to read files, a few at a time: of a folder of windows what is made of them is held, and not the files. Spans that
+//! do not name their local roots are, up to the last file, and of each process the last profile of a moment.
 
 mod ahead;
 mod sources;
@@ -96,20 +97,26 @@ pub fn read_all(args: &FilesArgs, mut take: impl FnMut(Loaded) -> Result<()>) ->
     }
 }
 
-/// Reads one file, of at most `limit` bytes when decompressed; how many it had.
+/// Reads one file of a folder, of at most `limit` bytes when decompressed; how many it had. `None` of JSON of something else.
 ///
 /// # Errors
 /// It cannot be opened or read.
-pub fn read_one(path: &Path, limit: u64) -> Result<(Vec<Loaded<SpanFiles>>, u64)> {
+pub fn read_one(path: &Path, limit: u64) -> Result<(Option<Vec<Loaded<SpanFiles>>>, u64)> {
     let file = File::open(path).context("cannot open")?;
     let bytes = gzip::read_bytes(file, limit)?;
     let name = path.display().to_string();
-    let items = items(&bytes, &name, &Hint::default(), &(trim, turn))?;
-    let loaded = items.into_iter().map(|item| match item {
-        Item::Profile(profile) => Loaded::Profile(profile),
-        Item::Spans((list, left_out)) => Loaded::Spans { list, left_out },
+    let items = match items(&bytes, &name, &Hint::default(), &(trim, turn)) {
+        Err(error) if is_other(&error, &bytes, &name) => None,
+        items => Some(items?),
+    };
+    let loaded = items.map(|items| {
+        let loaded = items.into_iter().map(|item| match item {
+            Item::Profile(profile) => Loaded::Profile(profile),
+            Item::Spans((list, left_out)) => Loaded::Spans { list, left_out },
+        });
+        loaded.collect()
     });
-    Ok((loaded.collect(), bytes.len() as u64))
+    Ok((loaded, bytes.len() as u64))
 }
 
 /// Leaves away what is not needed of spans: most of a trace file is attributes.
@@ -202,15 +209,18 @@ fn read_items<S: Send>(
         },
     )?;
     if let Some(first) = others.first() {
-        let files = plural(others.len() as i128, "file");
-        note(&format!(
-            "{files} of JSON that is neither OTLP nor speedscope not read, e.g. {first}"
-        ));
+        note(&other_files(others.len(), first));
     }
     for moment in moments.into_values() {
         take(Item::Profile(moment.profile)).context(moment.name)?;
     }
     Ok(())
+}
+
+/// Says how many files are JSON of something else.
+pub fn other_files(count: usize, first: &str) -> String {
+    let files = plural(count as i128, "file");
+    format!("{files} of JSON that is neither OTLP nor speedscope not read, e.g. {first}")
 }
 
 /// Which process a profile of a moment is of, if it is one.
@@ -260,10 +270,20 @@ fn read_source<S>(
     hint: &Hint,
     spans: &(impl Fn(&mut TracesData), impl Fn(TracesData) -> S),
 ) -> Result<Outcome<S>> {
+    let name = source.name();
     let bytes = match source {
         Source::Stdin => read(io::stdin().lock(), args)?,
         Source::Named(path) | Source::Found(path) => match File::open(path) {
-            Ok(file) => read_file(file, args)?,
+            Ok(file) if is_empty(&file) => {
+                let may_be_other = matches!(source, Source::Found(_)) && sources::is_json(&name);
+                return if may_be_other {
+                    Ok(Outcome::Other)
+                } else {
+                    // A list of no spans is gzipped: a crash of the machine has left this.
+                    Err(ModelError::Empty.into())
+                };
+            }
+            Ok(file) => read(file, args)?,
             Err(error)
                 if error.kind() == ErrorKind::NotFound && matches!(source, Source::Found(_)) =>
             {
@@ -272,7 +292,6 @@ fn read_source<S>(
             Err(error) => return Err(anyhow!("cannot open: {error}")),
         },
     };
-    let name = source.name();
     match items(&bytes, &name, hint, spans) {
         Err(error) if matches!(source, Source::Found(_)) && is_other(&error, &bytes, &name) => {
             Ok(Outcome::Other)
@@ -281,11 +300,11 @@ fn read_source<S>(
     }
 }
 
-/// Whether nobody has said that what cannot be read is a profile: any JSON may lie in a folder.
+/// Whether nobody has said that what cannot be read is a profile: any JSON may lie in a folder, or what is almost JSON.
 fn is_other(error: &anyhow::Error, bytes: &[u8], name: &str) -> bool {
     let is_object = bytes.trim_ascii_start().starts_with(b"{");
-    let error = error.downcast_ref();
-    sources::is_json(name) && (!is_object || matches!(error, Some(FormatError::OtherJson { .. })))
+    let is_of_others = matches!(error.downcast_ref(), Some(FormatError::OtherJson { .. }));
+    sources::is_json(name) && (!is_object || is_of_others || !sources::is_marked(bytes))
 }
 
 /// What is in the bytes of a file.
@@ -321,15 +340,9 @@ fn items<S>(
     Ok(items)
 }
 
-/// A file without a byte is no list of no spans: a crash of the machine has left it.
-fn read_file(file: File, args: &FilesArgs) -> Result<Vec<u8>> {
-    if file
-        .metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
-    {
-        return Err(ModelError::Empty.into());
-    }
-    read(file, args)
+fn is_empty(file: &File) -> bool {
+    let metadata = file.metadata();
+    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
 }
 
 fn read(source: impl Read, args: &FilesArgs) -> Result<Vec<u8>> {

@@ -26,6 +26,11 @@ const ENDINGS: [&str; 10] = [
 const SPEEDSCOPE: &str = ".speedscope.json";
 /// Of JSON alone the content tells whether it is meant.
 const JSON: [&str; 2] = [".json", ".jsonl"];
+const MARKS: [&str; 3] = [
+    "\"resourceSpans\"",
+    "\"resourceProfiles\"",
+    "speedscope.app",
+];
 /// Endings of pictures, of which nothing is expected.
 const PICTURES: [&str; 2] = [".html", ".svg"];
 
@@ -59,6 +64,15 @@ pub fn is_read_from_folder(name: &str) -> bool {
 /// Whether a file of that name may be JSON of anything.
 pub fn is_json(name: &str) -> bool {
     ends(name, &JSON)
+}
+
+/// Whether JSON has a word that only what is read has: the fields of OTLP, and where speedscope keeps its schema, as others have
+/// a `$schema`, too.
+pub fn is_marked(bytes: &[u8]) -> bool {
+    MARKS.iter().any(|mark| {
+        let mut windows = bytes.windows(mark.len());
+        windows.any(|window| window == mark.as_bytes())
+    })
 }
 
 fn ends(name: &str, endings: &[&str]) -> bool {

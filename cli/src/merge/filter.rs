@@ -43,6 +43,11 @@ impl<'a> Filter<'a> {
         }
     }
 
+    /// A profile may tell names, whether its samples are added or not.
+    pub fn note_names(&mut self, profile: &Profile) {
+        self.pending.note_names(profile);
+    }
+
     /// Adds what counts of `profile`, now or [at the end](Self::finish).
     pub fn add(&mut self, profile: &mut Profile, sums: &mut ByKind) -> Result<()> {
         if self.pending.hold(profile)? {
@@ -62,7 +67,7 @@ impl<'a> Filter<'a> {
     pub fn finish(&mut self, sums: &mut ByKind) -> Result<()> {
         let spans = std::mem::take(&mut self.spans);
         self.pending.add_spans(spans.finish());
-        for mut of in self.pending.finish()? {
+        for mut of in self.pending.finish() {
             let sum = sums.of(&of.profile);
             self.add_to(&mut of.profile, sum)?;
         }
@@ -89,8 +94,8 @@ impl<'a> Filter<'a> {
                 self.has_match = true;
             }
             if self.roll_up {
-                let root = roots.get(&keys.root_and_name(profile, &of_labels(labels)));
-                keys.roll_up(labels, root.copied());
+                let named = keys.root_and_name(profile, &of_labels(labels));
+                keys.roll_up(labels, named, roots.get(&named).copied());
             }
             for (keys, is_met) in dropped.iter().zip(&mut self.is_met) {
                 let before = labels.len();

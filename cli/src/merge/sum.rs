@@ -48,6 +48,7 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
     input::read_documents(&args.files, &Hint::default(), |document| {
         match document {
             Document::Profile(mut profile) => {
+                filter.note_names(&profile);
                 let kind = Kind::of(&profile);
                 let is_wanted = match args.kind {
                     None => true,
@@ -93,9 +94,14 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
         note("no sample matches the focus; `vtprof spans` lists names and ids");
     }
     let mut names = BTreeSet::new();
-    let profiles = sums.finish()?.into_iter().map(|of| OfKind {
-        name: name(of.kind, &of.profile.sample_types, &mut names),
-        profile: of.profile,
+    let profiles = sums.finish()?.into_iter().map(|mut of| {
+        if let Some(asked) = asked {
+            leave_out_other_kinds(&mut of.profile, asked);
+        }
+        OfKind {
+            name: name(of.kind, &of.profile.sample_types, &mut names),
+            profile: of.profile,
+        }
     });
     Ok(Sums {
         profiles: profiles.collect(),
@@ -107,6 +113,21 @@ pub fn read(args: &MergeArgs) -> Result<Sums> {
             spans
         }),
     })
+}
+
+/// Takes the values of other kinds away, or the sum would be taken for the first of them.
+fn leave_out_other_kinds(profile: &mut Profile, asked: Kind) {
+    let types = profile.sample_types.iter().enumerate();
+    let is_kept = |of: &ValueType| {
+        // All kinds may stand on the number of samples.
+        of.kind == Kind::Cpu.count().kind
+            || Kind::with_sample_type(&of.kind).is_none_or(|of| of == asked)
+    };
+    let kept: Vec<_> = types
+        .filter(|(_, of)| is_kept(of))
+        .map(|(column, _)| column)
+        .collect();
+    profile.keep_columns(&kept);
 }
 
 /// A name that no other has yet.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use vtprof_profile::model::Profile;
 
 use super::{Requests, Which};
+use crate::spans::roots::Roots;
 use crate::tags::{RootAndName, TagKeys, Tags};
 
 /// Whose a sample is.
@@ -51,19 +52,26 @@ impl Members {
     }
 
     /// By the labels alone, ended or not, failed or not: samples with one local root hang together. With a name those of
-    /// that name; spans that ended are known by their final one.
-    pub fn of_labels(profile: &Profile, requests: &Requests, name: Option<&str>) -> Vec<Member> {
+    /// that name; spans that ended are known by their final one, others by the last of `noted`.
+    pub fn of_labels(
+        profile: &Profile,
+        requests: &Requests,
+        noted: &Roots,
+        name: Option<&str>,
+    ) -> Vec<Member> {
         // One form for ids of any writer.
         let form = |tags: &Tags<'_>| {
             let id = requests.root_of(tags).map(|id| id.to_string());
             id.or_else(|| tags.root.map(str::to_owned))
         };
-        // A sum has windows in the order of their files, so the last name of a root comes last.
-        let mut names: HashMap<String, String> = HashMap::new();
+        // Several spans may stand in for one root, each with a last name.
+        let mut names: HashMap<String, (String, i64)> = HashMap::new();
         if name.is_some() {
             each(profile, |tags| {
-                if let (Some(root), Some(name)) = (form(tags), tags.name) {
-                    names.insert(root, name.to_owned());
+                if let (Some(root), Some((name, time))) = (form(tags), noted.last_name(tags))
+                    && names.get(&root).is_none_or(|(_, known)| time >= *known)
+                {
+                    names.insert(root, (name.to_owned(), time));
                 }
                 Member::Alone
             });
@@ -74,7 +82,8 @@ impl Members {
             let root = form(tags);
             let last = root.as_ref().and_then(|root| names.get(root));
             let found = ended.map(|(_, request)| request.name.as_str());
-            let found = found.or(last.map(String::as_str)).or(tags.name);
+            let found = found.or(last.map(|(name, _)| name.as_str()));
+            let found = found.or(tags.name);
             if name.is_some() && name != found {
                 return Member::Out(Left::Other);
             }

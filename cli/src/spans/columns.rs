@@ -226,8 +226,8 @@ impl Costs {
 
     /// The value of a column in one state.
     pub fn in_state(&self, column: ColumnId, state: &str) -> i128 {
-        let found = self.states(column).find(|(of, _)| *of == state);
-        found.map_or(0, |(_, value)| value)
+        let found = self.states.get(&(column, Arc::from(state)));
+        found.copied().unwrap_or(0)
     }
 }
 

@@ -7,7 +7,7 @@ use vtprof_profile::spans::SpanStatus;
 
 use crate::figures::{self, FEW, dash, nanos, percent, plural, plus_minus, share, thousands};
 use crate::listing::Listing;
-use crate::text::{note, note_without_times};
+use crate::text::{note, note_roots_without_times};
 
 use super::columns::{Column, ColumnId, Costs};
 use super::{Endpoint, Root, Table, View};
@@ -50,7 +50,7 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> Result<()> {
             plural(roots.spans_left_out.into(), "more span")
         ));
     }
-    note_without_times(roots.spans_without_times);
+    note_roots_without_times(roots.spans_without_times);
     if roots.spans_without_id > 0 {
         note(&format!(
             "{} without a valid id left out",

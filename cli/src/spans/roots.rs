@@ -8,6 +8,7 @@ use vtprof_profile::ids::SpanId;
 use vtprof_profile::kind::Kind;
 use vtprof_profile::model::{KeyIndices, Profile};
 use vtprof_profile::spans::{SpanKind, SpanList, SpanRecord, SpanStatus};
+use vtprof_profile::window::Window;
 
 use crate::figures::Sum;
 use crate::lineage::Lineage;
@@ -50,13 +51,11 @@ impl Root {
     /// Adds a sample.
     fn charge(&mut self, tags: &Tags<'_>, cost: Cost<'_>, profile: &Profile) {
         cost.add_to(&mut self.costs);
-        let time = profile.time_nanos;
-        if time > 0 {
-            let start = i128::from(time);
-            self.note_sampled((start, start + i128::from(profile.duration_nanos.max(0))));
+        if let Some(window) = Window::of(profile) {
+            self.note_sampled((window.start.into(), window.end.into()));
         }
         self.note_trace(tags.trace);
-        self.note_name(tags.name, time);
+        self.note_name(tags.name, profile.time_nanos);
     }
 
     /// Adds what was charged to a span below it.
@@ -125,7 +124,7 @@ impl Cost<'_> {
 }
 
 /// All local root spans, and the cost that belongs to none.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Roots {
     roots: Vec<Root>,
     index: HashMap<String, usize>,
@@ -150,7 +149,7 @@ pub struct Roots {
     pub spans_left_out: u64,
     /// Spans that have no valid id.
     pub spans_without_id: u64,
-    /// Spans whose times do not say how long they were.
+    /// Local roots whose times do not say how long they were.
     pub spans_without_times: u64,
 }
 
@@ -253,11 +252,38 @@ impl Roots {
         }
     }
 
+    /// Takes the last names that others have noted for the roots of samples, and no root that is not there. Before it is settled.
+    pub fn take_names(&mut self, others: &Roots) {
+        for root in &mut self.roots {
+            if let Some(other) = others.find(&root.id).and_then(|place| others.get(place)) {
+                root.note_name(other.name.as_deref(), other.named_at);
+            }
+        }
+        for (key, stand_in) in &mut self.stand_ins {
+            if let Some(other) = others.stand_ins.get(key) {
+                stand_in.note_name(other.name.as_deref(), other.named_at);
+            }
+        }
+    }
+
+    /// The last name that profiles have for the root of a sample, and when the profile began. Before it is settled.
+    pub fn last_name(&self, tags: &Tags<'_>) -> Option<(&str, i64)> {
+        let id = tags.root?;
+        let root = if tags.stands_in {
+            let key = (tags.trace.map(str::to_owned), id.to_owned());
+            self.stand_ins.get(&key)
+        } else {
+            self.get(self.find(id)?)
+        };
+        let root = root?;
+        Some((root.name.as_deref()?, root.named_at))
+    }
+
     /// Finds the local roots of samples that do not name them. For the end, when all is read.
     pub fn settle(&mut self) {
         self.lineage.settle();
         let mut stand_ins: Vec<_> = std::mem::take(&mut self.stand_ins).into_iter().collect();
-        // Of equals the first is taken: it is to be the same in each run.
+        // Of names of one time the last stays, of traces the first: they are to be the same in each run.
         stand_ins.sort_by(|a, b| a.0.cmp(&b.0));
         for ((trace, span), stand_in) in stand_ins {
             let tags = Tags {
@@ -278,7 +304,7 @@ impl Roots {
         self.spans_read += list.spans.len() as u64;
         self.spans_left_out = self.spans_left_out.saturating_add(left_out);
         self.spans_without_id += list.without_id;
-        self.spans_without_times += list.without_times();
+        self.spans_without_times += list.roots_without_times();
         self.lineage.add(&list.spans);
         let is_request = |span: &SpanRecord| span.is_local_root() && span.has_times();
         for span in list.spans.into_iter().filter(is_request) {

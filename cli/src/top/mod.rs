@@ -177,6 +177,7 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
                 return Ok(());
             }
         };
+        pending.note_names(&profile);
         match selection.judge(&profile) {
             Choice::LeaveOut => return Ok(()),
             Choice::TakeAnew => {
@@ -193,9 +194,8 @@ pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
         Ok(())
     })?;
     selection.conclude()?;
-    for of in pending.finish()? {
-        // Its parts have been counted by the other.
-        let reader = chooser.clone().reader(&of.profile)?;
+    for of in pending.finish() {
+        let reader = chooser.reader_of_sum(&of.profile)?;
         top.add(&of.profile, reader, &pending);
     }
     let Some(measure) = chooser.measure() else {

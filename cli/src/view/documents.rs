@@ -6,12 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use hyper::body::Bytes;
 use vtprof_profile::ids::SpanId;
+use vtprof_profile::kind::Kind;
 use vtprof_profile::spans::SpanFiles;
 
 use super::windows::{Content, Snapshot};
 use crate::figures::plural;
+use crate::flame::condition::Condition;
 use crate::flame::document::{About, Builder, Part};
 use crate::flame::groups::Side;
+use crate::spans::roots::Roots;
+use crate::text::without_times;
 
 /// A document and what it is of.
 #[derive(Debug, Clone)]
@@ -75,6 +79,11 @@ impl Documents {
     }
 
     fn make(&self, snapshot: &Snapshot, root: Option<SpanId>) -> Result<Vec<u8>> {
+        let part = |profile| Part {
+            kind: Kind::of(profile),
+            profile,
+            files: 1,
+        };
         let mut parts = Vec::new();
         let mut spans = SpanFiles::default();
         let mut moments = BTreeMap::new();
@@ -82,7 +91,7 @@ impl Documents {
         for content in &snapshot.contents {
             match &**content {
                 Content::Profile { profile, series } => match series {
-                    None => parts.push(Part { profile, files: 1 }),
+                    None => parts.push(part(profile)),
                     // Of a process the last: the others are of the same objects.
                     Some(series) => {
                         let kept = moments.entry(series).or_insert(profile);
@@ -101,7 +110,7 @@ impl Documents {
             }
         }
         let last = moments.into_values();
-        parts.extend(last.map(|profile| Part { profile, files: 1 }));
+        parts.extend(last.map(|profile| part(profile)));
         let mut notes = snapshot.notes.clone();
         if left_out > 0 {
             let spans = plural(i128::from(left_out), "more span");
@@ -109,12 +118,13 @@ impl Documents {
         }
         let mut builder = Builder::new();
         let spans = spans.finish();
-        let without_times = spans.without_times();
-        if without_times > 0 {
-            let spans = plural(i128::from(without_times), "span");
-            notes.push(format!("{spans} without a start and an end left out"));
-        }
-        builder.add_with(Side::Shown, &parts, [spans], &Default::default(), root)?;
+        notes.extend(without_times(
+            spans.roots_without_times(),
+            "local root span",
+        ));
+        // Each part is a file, with its time.
+        let (names, all) = (Roots::default(), Condition::default());
+        builder.add_with(Side::Shown, &parts, [spans], (&names, &all), root)?;
         builder.finish(&About {
             title: &self.title,
             version: env!("CARGO_PKG_VERSION"),

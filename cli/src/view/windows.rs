@@ -40,6 +40,8 @@ enum State {
     Held(Vec<Arc<Content>>),
     /// Beyond the bound.
     LeftOut,
+    /// JSON of something else.
+    Other,
     Refused,
 }
 
@@ -133,7 +135,7 @@ impl Windows {
                 State::Held(_) => room.map(|room| room - entry.bytes),
                 // What is older is not held either, or there would be holes.
                 State::LeftOut => None,
-                State::Refused => room,
+                State::Other | State::Refused => room,
             };
             self.known.insert(path.clone(), entry);
         }
@@ -159,7 +161,8 @@ impl Windows {
             return entry(stamp.len, State::LeftOut);
         }
         match input::read_one(path, self.bound) {
-            Ok((loaded, bytes)) => {
+            Ok((None, _)) => entry(0, State::Other),
+            Ok((Some(loaded), bytes)) => {
                 let contents = loaded.into_iter();
                 let contents = contents.map(|loaded| Arc::new(content(loaded, path)));
                 entry(bytes, State::Held(contents.collect()))
@@ -185,7 +188,8 @@ impl Windows {
             version: self.version,
             ..Snapshot::default()
         };
-        let (mut bytes, mut held, mut beyond, mut refused) = (0, 0_i128, 0_i128, Vec::new());
+        let (mut bytes, mut held, mut beyond) = (0, 0_i128, 0_i128);
+        let (mut others, mut refused) = (Vec::new(), Vec::new());
         for (_, path) in newest_first.iter().rev() {
             let Some(entry) = self.known.get(path) else {
                 continue;
@@ -197,6 +201,7 @@ impl Windows {
                     snapshot.contents.extend(contents.iter().map(Arc::clone));
                 }
                 State::LeftOut => beyond += 1,
+                State::Other => others.push(path.display().to_string()),
                 State::Refused => refused.push(path.display().to_string()),
             }
         }
@@ -218,6 +223,9 @@ impl Windows {
             notes.push(format!(
                 "{files} that cannot be read, e.g. {first}: why is on vtprof's standard error"
             ));
+        }
+        if let Some(first) = others.first() {
+            notes.push(input::other_files(others.len(), first));
         }
         snapshot.notes = notes;
         snapshot

@@ -89,7 +89,7 @@ impl View {
 /// Runs the command.
 pub fn run(args: &WhyArgs, out: &mut impl Write) -> Result<()> {
     let (name, files) = endpoint::asked(args)?;
-    let mut bundle = Bundle::read(&files, None)?;
+    let mut bundle = Bundle::read(&files, None, false)?;
     let requests = Requests::of(std::mem::take(&mut bundle.spans));
     if bundle.of(Kind::Cpu).is_none() && bundle.of(Kind::Blocked).is_none() {
         bail!("neither a cpu nor a blocked profile among the inputs");

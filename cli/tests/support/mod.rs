@@ -3,6 +3,7 @@
 // Each test file is a crate of its own and uses its part of this.
 #![allow(dead_code)]
 
+pub mod page;
 pub mod service;
 
 use std::ffi::OsStr;

@@ -67,17 +67,22 @@ impl Calls {
         open.map(|call| call.frame)
     }
 
-    /// Adds to the call that is open, if one is; the sum saturates.
-    pub fn add(&mut self, weight: i64) {
+    /// Adds to the call that is open, if one is.
+    ///
+    /// # Errors
+    /// The sum is beyond what 64 bits hold.
+    pub fn add(&mut self, weight: i64) -> Result<(), Flaw> {
         let Some(open) = self.open else {
-            return;
+            return Ok(());
         };
         if let Some(call) = self.calls.get_mut(open) {
             if call.weight.is_none() {
                 self.weighed.push(open);
             }
-            call.weight = Some(call.weight.unwrap_or(0).saturating_add(weight));
+            let sum = call.weight.unwrap_or(0).checked_add(weight);
+            call.weight = Some(sum.ok_or(Flaw::Sum)?);
         }
+        Ok(())
     }
 
     /// Calls with their sums, in the order in which they got some.
@@ -104,14 +109,15 @@ mod tests {
         let mut calls = Calls::default();
         for (frame, weight) in [(1, 5), (2, 7)] {
             calls.open(frame).expect("not deep");
-            calls.add(weight);
+            calls.add(weight).expect("small");
         }
         assert!(!calls.close(1), "2 is open");
         assert!(calls.close(2));
         calls.open(2).expect("not deep");
-        calls.add(i64::MAX);
+        calls.add(i64::MAX - 7).expect("64 bits");
+        assert_eq!(calls.add(1), Err(Flaw::Sum));
         assert!(calls.close(2) && calls.close(1) && !calls.close(1));
-        calls.add(9);
+        calls.add(9).expect("nothing is open");
         let told: Vec<_> = calls
             .weights()
             .map(|(call, weight)| (calls.stack(call).collect::<Vec<_>>(), weight))

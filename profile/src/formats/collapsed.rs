@@ -3,7 +3,7 @@
 //!
 //! There are neither labels nor lines nor several values in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use thiserror::Error;
@@ -21,6 +21,10 @@ const SORTS: [&str; 5] = ["_[0]", "_[j]", "_[i]", "_[1]", "_[k]"];
 
 /// Where no number is less than this, they are no samples but times or bytes: of samples, some stack has few.
 const LEAST: u64 = 100_000;
+/// What numbers are of which nothing is told.
+pub const SAMPLES: &str = "samples";
+/// What they are where they cannot be that.
+pub const VALUES: &str = "values";
 
 /// Text that is no collapsed stacks.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -36,7 +40,7 @@ pub enum CollapsedError {
     Empty,
     /// What `flame --base` and `difffolded.pl` write.
     #[error(
-        "two numbers on each line: the difference of two profiles, which has no one sum; give those it was made of"
+        "two numbers on each line: the difference of two profiles, which has no one sum; give those it was made of, or, where the first is a part of a name, convert it with --value-type samples/count"
     )]
     Difference,
     /// Too much of it.
@@ -49,15 +53,17 @@ pub enum CollapsedError {
     },
 }
 
-/// Reads stacks, whose numbers are of that type; `values` where that is samples and they are too large for it. Bytes that are no UTF-8 are replaced; what async-profiler says of a
-/// frame's sort is left out, as the same method is one function however it ran.
+/// Reads stacks, whose numbers are of that type. Where none is told they are [`SAMPLES`], or [`VALUES`] where they are too
+/// large for that. Bytes that are no UTF-8 are replaced; what async-profiler says of a frame's sort is left out, as the same
+/// method is one function however it ran.
 ///
 /// # Errors
-/// A line without a number, or no line.
-pub fn read(bytes: &[u8], value_type: ValueType) -> Result<Profile, CollapsedError> {
+/// A line without a number, or no line; two numbers on each line where no type is told.
+pub fn read(bytes: &[u8], told: Option<ValueType>) -> Result<Profile, CollapsedError> {
     let mut tables = Tables::new(1);
     let mut stack = Vec::new();
-    let (mut has_line, mut are_two) = (false, true);
+    let (mut has_line, mut are_two) = (false, told.is_none());
+    let mut stacks = HashSet::new();
     let mut least = None;
     for (line, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         let text = text.trim_ascii_end();
@@ -71,10 +77,10 @@ pub fn read(bytes: &[u8], value_type: ValueType) -> Result<Profile, CollapsedErr
             .ok()
             .and_then(|number| number.parse().ok())
             .ok_or(CollapsedError::NoNumber { line })?;
+        // In a difference a stack is on one line, and what is left of names that end in numbers often on several.
+        are_two = are_two && before_number(frames).is_some_and(|stack| stacks.insert(stack));
         let frames = String::from_utf8_lossy(frames);
         let frames = frames.trim_ascii_end();
-        let before = frames.rsplit_once(|c: char| c.is_ascii_whitespace());
-        are_two &= before.is_some_and(|(_, number)| number.parse::<i64>().is_ok());
         if number != 0 {
             let number = number.unsigned_abs();
             least = Some(least.map_or(number, |least: u64| least.min(number)));
@@ -88,11 +94,23 @@ pub fn read(bytes: &[u8], value_type: ValueType) -> Result<Profile, CollapsedErr
     if are_two {
         return Err(CollapsedError::Difference);
     }
-    let mut value_type = value_type;
-    if value_type.kind == "samples" && least.is_some_and(|least| least >= LEAST) {
-        value_type.kind = "values".to_owned();
-    }
+    let value_type = told.unwrap_or_else(|| {
+        let are_large = least.is_some_and(|least| least >= LEAST);
+        ValueType {
+            kind: if are_large { VALUES } else { SAMPLES }.to_owned(),
+            unit: "count".to_owned(),
+        }
+    });
     Ok(tables.into_profile(vec![value_type]))
+}
+
+/// What is before a number at the end, if there is one.
+fn before_number(frames: &[u8]) -> Option<&[u8]> {
+    let frames = frames.trim_ascii_end();
+    let blank = frames.iter().rposition(u8::is_ascii_whitespace)?;
+    let (stack, number) = frames.split_at(blank + 1);
+    let number: Result<i64, _> = std::str::from_utf8(number).ok()?.parse();
+    number.is_ok().then(|| stack.trim_ascii_end())
 }
 
 /// Adds a line. `stack` is there to be used again.

@@ -102,26 +102,13 @@ pub enum Foreign {
 }
 
 /// What is known of a file before it is read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Hint {
     /// Its format. Collapsed stacks are read as such only where this says so, as any text could be some; everything else
     /// tells itself.
     pub format: Option<Format>,
-    /// What the numbers of collapsed stacks are.
-    pub value_type: ValueType,
-}
-
-impl Default for Hint {
-    /// Nothing, and samples.
-    fn default() -> Self {
-        Hint {
-            format: None,
-            value_type: ValueType {
-                kind: "samples".to_owned(),
-                unit: "count".to_owned(),
-            },
-        }
-    }
+    /// What the numbers of collapsed stacks are; the numbers tell where nothing does.
+    pub value_type: Option<ValueType>,
 }
 
 /// Reads an uncompressed file and hands what is in it to `take`, one by one.

@@ -14,6 +14,8 @@ use crate::bounds::{Budget, MOST_COLUMNS, Of, check_frames};
 use crate::merge::Tables;
 use crate::model::{self, Flaw, Function, Label, LabelValue, LocationIndex, ValueType};
 
+/// Begins what we say that has written a file.
+const EXPORTER: &str = "vtprof ";
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
 /// A file that contradicts itself.
@@ -163,15 +165,15 @@ pub fn write(profile: &model::Profile, name: &str, out: impl Write) -> io::Resul
         active_profile_index: profile
             .default_sample_type
             .or(profile.sample_types.len().checked_sub(1)),
-        exporter: Some(concat!("vtprof ", env!("CARGO_PKG_VERSION")).into()),
+        exporter: Some(format!("{EXPORTER}{}", env!("CARGO_PKG_VERSION")).into()),
     };
     serde_json::to_writer(out, &file)?;
     Ok(())
 }
 
 /// Reads the profiles of a file. Times become nanoseconds; profiles that follow one another with the same stacks and
-/// different names are sample types of one, as [`write`] makes them. Where there are several and each has stacks of its
-/// own, each is a thread, whose name its samples have as a label.
+/// different names are sample types of one, as [`write`] makes them, in files of others where their units differ, too. Where
+/// there are several then, and all are of one sample type and one unit, each is a thread, whose name its samples have as a label.
 ///
 /// # Errors
 /// Not such a file, or one that contradicts itself.
@@ -186,13 +188,15 @@ pub(super) fn read_within(
 ) -> Result<Vec<model::Profile>, SpeedscopeError> {
     let file: File<'_> = serde_json::from_slice(bytes)?;
     let mut frames = Frames::of(&file.shared.frames);
+    let exporter = file.exporter.as_deref().unwrap_or_default();
+    let is_ours = exporter.starts_with(EXPORTER);
     let mut all = Vec::new();
     let mut rest = file.profiles.as_slice();
     while !rest.is_empty() {
         let mut columns = 1;
         while columns < MOST_COLUMNS
             && columns < rest.len()
-            && is_column(&rest[..columns], &rest[columns])
+            && is_column(&rest[..columns], &rest[columns], is_ours)
         {
             columns += 1;
         }
@@ -231,12 +235,24 @@ fn are_threads(all: &[&[Profile<'_>]]) -> bool {
     units.is_some_and(|units| units.len() > 1 && units.iter().all(|unit| *unit == units[0]))
 }
 
-fn is_column(columns: &[Profile<'_>], next: &Profile<'_>) -> bool {
-    let Profile::Sampled { name, samples, .. } = next else {
+/// Whether a profile is another value of the stacks of those before. Of other writers those of one unit are threads, which may
+/// have the same stacks, too.
+fn is_column(columns: &[Profile<'_>], next: &Profile<'_>, is_ours: bool) -> bool {
+    let Profile::Sampled {
+        name,
+        unit,
+        samples,
+        ..
+    } = next
+    else {
         return false;
     };
     let is_other = |column: &Profile<'_>| match column {
-        Profile::Sampled { name: other, .. } => name != other,
+        Profile::Sampled {
+            name: other,
+            unit: others,
+            ..
+        } => name != other && (is_ours || value_type("", unit).0 != value_type("", others).0),
         Profile::Evented { .. } => false,
     };
     // Those before have the samples of the first.
@@ -335,7 +351,7 @@ impl Column<'_, '_> {
             return Err(format!("{weights} weights for {samples} samples"));
         }
         for (stack, weight) in samples.iter().zip(weights) {
-            let weight = self.rounding.value(*weight, self.factor);
+            let weight = self.rounding.value(*weight, self.factor)?;
             self.add(stack.iter().rev().copied(), weight)?;
         }
         Ok(())
@@ -350,7 +366,8 @@ impl Column<'_, '_> {
         let mut since = start;
         for event in events {
             let passed = event.at.minus(since);
-            calls.add(self.rounding.value(passed, self.factor));
+            let passed = self.rounding.value(passed, self.factor)?;
+            calls.add(passed).map_err(|flaw| flaw.to_string())?;
             since = event.at;
             match event.kind {
                 EventKind::Open => {
@@ -365,8 +382,8 @@ impl Column<'_, '_> {
         }
         // What is open goes on to the end.
         if let Some(frame) = calls.innermost() {
-            match self.rounding.value(end.minus(since), self.factor) {
-                passed @ 0.. => calls.add(passed),
+            match self.rounding.value(end.minus(since), self.factor)? {
+                passed @ 0.. => calls.add(passed).map_err(|flaw| flaw.to_string())?,
                 _ => return Err(format!("frame {frame} is open when the profile ends")),
             }
         }

@@ -35,6 +35,7 @@ pub struct Merger {
     default_sample_type: Option<usize>,
     period_type: Option<ValueType>,
     times: Times,
+    has_several_periods: bool,
     windows: Vec<Window>,
     comments: Comments,
     profiles: u64,
@@ -90,6 +91,7 @@ impl Merger {
             default_sample_type: None,
             period_type: None,
             times: Times::default(),
+            has_several_periods: false,
             windows: Vec::new(),
             comments: Comments::default(),
             profiles: 0,
@@ -145,15 +147,24 @@ impl Merger {
         self.profiles
     }
 
+    /// Whether profiles differ in how often samples were taken, so that none of their periods tells samples of the sum.
+    #[must_use]
+    pub fn has_several_periods(&self) -> bool {
+        self.has_several_periods
+    }
+
     /// The sum; `None` of nothing.
     #[must_use]
     pub fn finish(self) -> Option<Profile> {
         (self.profiles > 0).then(|| {
             let mut comments = self.comments.lines();
-            // Where one does not say when it was, of all together it is not known.
-            if self.windows.len() as u64 == self.profiles {
+            let without = self.profiles - self.windows.len() as u64;
+            if without == 0 {
                 let window = Window::together(&self.windows);
                 comments.extend(window.and_then(|all| all.line(self.times.duration_nanos)));
+            } else if self.times.time_nanos > 0 && self.times.duration_nanos > 0 {
+                // The head tells the time of the others alone.
+                comments.push(Window::line_without(without));
             }
             let sum = self.tables.into_profile(self.sample_types);
             Profile {
@@ -190,9 +201,10 @@ impl Merger {
     /// As `go tool pprof` has them: the first start, all lengths, the longest period. Periods that count different
     /// things have no longest: then none is told.
     fn note_times(&mut self, profile: &Profile) {
-        let window = Window::of(profile).filter(|window| window.covered > 0);
-        self.windows.extend(window);
+        self.windows.extend(Window::of_all(profile));
         let times = &mut self.times;
+        self.has_several_periods |=
+            self.period_type != profile.period_type || times.period != profile.period;
         if profile.time_nanos > 0
             && (times.time_nanos == 0 || profile.time_nanos < times.time_nanos)
         {

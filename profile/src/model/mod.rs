@@ -59,7 +59,7 @@ use crate::bounds::{Budget, MOST_SAMPLE_TYPES, Of};
 use fields::Framed;
 
 /// Kind and unit of a value, e.g. `cpu` in `nanoseconds`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ValueType {
     /// What is counted.
     pub kind: String,

@@ -19,11 +19,18 @@ pub struct SpanList {
 }
 
 impl SpanList {
-    /// Spans that are no requests, as their times do not say how long they were.
+    /// Spans whose times do not say how long they were.
     #[must_use]
     pub fn without_times(&self) -> u64 {
         let without = self.spans.iter().filter(|span| !span.has_times());
         without.count() as u64
+    }
+
+    /// Those of them that are local roots: they are no requests. Of others nobody needs the times who asks whose they are.
+    #[must_use]
+    pub fn roots_without_times(&self) -> u64 {
+        let roots = self.spans.iter().filter(|span| span.is_local_root());
+        roots.filter(|span| !span.has_times()).count() as u64
     }
 }
 

@@ -8,10 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use vtprof_deliver::origin;
 use vtprof_deliver::remote::policy::Policy;
 use vtprof_deliver::remote::poller::{Apply, Http, Poller, latest};
 use vtprof_deliver::remote::wanted::{Choice, Wanted};
-use vtprof_deliver::target::{Address, Backend, Credential, Scheme, Target, Token, fnv};
+use vtprof_deliver::target::{Address, Backend, Credential, Scheme, Target, Token};
 use vtprof_profile::kind::Kind;
 
 use crate::delivery::{host, say};
@@ -88,8 +89,7 @@ pub fn begin(session: &'static Session, address: &Address) -> Option<()> {
         log::warn(&format!("{WHO}: {doubt}"));
     }
     let policy = Policy::new(&session.service, remote.key.clone());
-    // In containers each has the same number.
-    let seed = fnv(format!("{} {}", host(), std::process::id()).as_bytes());
+    let seed = origin::seed(&host(), std::process::id());
     let mut poller = Poller::new(policy, remote.every, seed, say());
     let mut http = Http::new(target);
     log::info(&format!("off until {address} says otherwise (config_url)"));

@@ -35,6 +35,14 @@ pub fn share(part: i128, whole: i128) -> Option<f64> {
     (whole != 0).then(|| part as f64 / whole as f64)
 }
 
+/// From the first start to the last end, with one more time beside those that were known.
+pub fn widened<T: Ord>(known: Option<(T, T)>, (start, end): (T, T)) -> (T, T) {
+    match known {
+        Some((first, last)) => (first.min(start), last.max(end)),
+        None => (start, end),
+    }
+}
+
 /// Relative standard error of a figure that stands on that many samples, 1/√n: samples are counts
 /// of a Poisson process. `None` for none: nothing is known then.
 pub fn relative_error(samples: i128) -> Option<f64> {

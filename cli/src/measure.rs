@@ -114,8 +114,7 @@ impl Chooser {
         self.counted &= !matches!(count, Count::Unknown);
         self.profiles += 1;
         if let Some(Window { start, end, .. }) = Window::of(profile) {
-            let (first, last) = self.window.unwrap_or((start, end));
-            self.window = Some((first.min(start), last.max(end)));
+            self.window = Some(figures::widened(self.window, (start, end)));
         }
         Ok(Reader {
             value: index,

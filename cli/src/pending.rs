@@ -57,11 +57,11 @@ impl Pending {
                 let mut samples = profile.samples.iter();
                 samples.any(|sample| keys.read(profile, &sample).stands_in)
             };
-        if waits && !self.needs_names {
-            // For a root that no span file has.
-            self.roots.add_names(profile);
-        }
         if waits {
+            if !self.needs_names {
+                // For a root that no span file has.
+                self.roots.add_names(profile);
+            }
             self.held.of(profile).add(profile)?;
         }
         Ok(waits)

@@ -28,8 +28,8 @@ pub enum Choice {
 pub struct Selection {
     /// `--kind`.
     asked: Option<Kind>,
-    /// The kind that alone has the `--sample-type`.
-    implied: Option<Kind>,
+    /// See [`wanted`].
+    wanted: Option<Kind>,
     taken: Option<(Kind, i128)>,
     /// Whether one of no known kind counts.
     unknown_taken: bool,
@@ -38,20 +38,24 @@ pub struct Selection {
     unknown_left_out: i128,
 }
 
+/// The kind that is asked for: by its name, else by a sample type that it alone has.
+pub fn wanted(asked: Option<Kind>, sample_type: Option<&str>) -> Option<Kind> {
+    asked.or_else(|| Kind::with_sample_type(sample_type?))
+}
+
 impl Selection {
     pub fn new(args: &InputArgs) -> Self {
         Selection {
             asked: args.kind,
-            implied: args.sample_type.as_deref().and_then(Kind::with_sample_type),
+            wanted: wanted(args.kind, args.sample_type.as_deref()),
             ..Selection::default()
         }
     }
 
     /// Judges the next profile.
     pub fn judge(&mut self, profile: &Profile) -> Choice {
-        let wanted = self.asked.or(self.implied);
         let is_in = |kind: &Kind| kind.is_in(profile);
-        let Some(kind) = wanted.filter(is_in).or_else(|| Kind::of(profile)) else {
+        let Some(kind) = self.wanted.filter(is_in).or_else(|| Kind::of(profile)) else {
             if self.asked.is_some() {
                 self.unknown_left_out += 1;
                 return Choice::LeaveOut;
@@ -59,7 +63,7 @@ impl Selection {
             self.unknown_taken = true;
             return Choice::Take;
         };
-        let is_wanted = match (wanted, self.taken) {
+        let is_wanted = match (self.wanted, self.taken) {
             (Some(wanted), _) => kind == wanted,
             (None, Some((taken, _))) => kind <= taken,
             (None, None) => true,
@@ -96,8 +100,7 @@ impl Selection {
             others.push(plural(self.unknown_left_out, "other profile"));
         }
         let others = others.join(", ");
-        let wanted = self.asked.or(self.implied);
-        match (wanted, self.taken) {
+        match (self.wanted, self.taken) {
             _ if others.is_empty() => {}
             (Some(wanted), None) if !self.unknown_taken => {
                 bail!(
@@ -165,6 +168,7 @@ mod tests {
     fn the_kind_asked_for_is_taken_alone_and_missed_where_it_is_not() {
         let asked = |kind| Selection {
             asked: Some(kind),
+            wanted: wanted(Some(kind), None),
             ..Selection::default()
         };
         let kinds = [Kind::Cpu, Kind::Alloc, Kind::Cpu];

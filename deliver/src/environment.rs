@@ -7,14 +7,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
+use vtprof_profile::spans::SERVICE_NAME_ATTRIBUTE;
 
 use crate::secret::Secret;
 use crate::target::{Address, Backend, Target};
 
 /// Where a collector is if nobody says.
 const DEFAULT: &str = "http://localhost:4318";
-
-const SERVICE_NAME: &str = "service.name";
 
 /// The target of `push=otlp`; `lookup` finds a variable.
 ///
@@ -98,7 +97,7 @@ pub fn unheeded(lookup: impl Fn(&str) -> Option<String>) -> Vec<String> {
 pub fn service(text: &str) -> Option<String> {
     let (_, name) = pairs(text)
         .into_iter()
-        .find(|(key, _)| key == SERVICE_NAME)?;
+        .find(|(key, _)| key == SERVICE_NAME_ATTRIBUTE)?;
     (!name.trim().is_empty()).then_some(name)
 }
 
@@ -106,7 +105,7 @@ pub fn service(text: &str) -> Option<String> {
 #[must_use]
 pub fn resource(text: &str) -> Vec<(String, String)> {
     let mut all = pairs(text);
-    all.retain(|(key, _)| key != SERVICE_NAME);
+    all.retain(|(key, _)| key != SERVICE_NAME_ATTRIBUTE);
     all
 }
 

@@ -16,11 +16,11 @@ use crate::courier::{Courier, Setup};
 use crate::desk::{Desk, Door};
 use crate::form::Form;
 use crate::http::Client;
-use crate::origin::Origin;
+use crate::origin::{Origin, seed};
 use crate::say::{Level, Say};
 use crate::spool::Bounds;
 use crate::spool::disk::Disk;
-use crate::target::{Target, fnv};
+use crate::target::Target;
 use crate::window::Window;
 
 /// Windows that wait for their form, at the most.
@@ -96,7 +96,7 @@ impl Office {
     pub fn new(destinations: Vec<Destination>, origin: Origin, manner: Manner, say: Say) -> Self {
         let books = Arc::new(Books::default());
         let share = destinations.len().max(1) as u64;
-        let seed = seed(&origin);
+        let seed = seed(&origin.host, origin.pid);
         let desk = |(n, destination): (usize, Destination)| {
             let setup = Setup {
                 name: destination.target.to_string(),
@@ -298,7 +298,8 @@ impl Office {
         let millis = u64::try_from(interval.min(STAGGER).as_millis())
             .unwrap_or(u64::MAX)
             .max(1);
-        let offset = seed(&self.origin.lock()) % millis;
+        let origin = self.origin.lock();
+        let offset = seed(&origin.host, origin.pid) % millis;
         self.clock.now().after(Duration::from_millis(offset))
     }
 }
@@ -310,11 +311,6 @@ impl<F: Fn()> Drop for Closer<F> {
     fn drop(&mut self) {
         (self.0)();
     }
-}
-
-/// The same for one process all along, and another for each.
-fn seed(origin: &Origin) -> u64 {
-    fnv(format!("{} {}", origin.host, origin.pid).as_bytes())
 }
 
 /// A name for a process that no other on this machine has, before or after.

@@ -1,5 +1,7 @@
 //! Whom profiles come from: what a back end shows beside each of them.
 
+use crate::target::fnv;
+
 /// One process, for its whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
@@ -21,6 +23,12 @@ impl Origin {
         let attributes = self.resource.iter();
         attributes.filter(|(key, _)| !is_command(key))
     }
+}
+
+/// A number that is the same for one process all along, and another for each: also in containers, where all have one id.
+#[must_use]
+pub fn seed(host: &str, pid: u32) -> u64 {
+    fnv(format!("{host} {pid}").as_bytes())
 }
 
 /// Whether an attribute is, or is of, the process' command line.

@@ -12,6 +12,7 @@ use vtprof_profile::otlp::profiles::ProfilesData;
 use vtprof_profile::otlp::trace::{KeyValue, Resource};
 use vtprof_profile::otlp::write_profiles;
 use vtprof_profile::pprof::Profile;
+use vtprof_profile::spans::SERVICE_NAME_ATTRIBUTE;
 
 use crate::form::Formed;
 use crate::identity::{Identity, Part};
@@ -76,7 +77,10 @@ fn name(data: &mut ProfilesData, origin: &Origin, id: Part) {
 /// Who made them. Of two attributes of one key the first wins: labels, then what OpenTelemetry was told, then what is
 /// found out.
 fn resource(origin: &Origin) -> Resource {
-    let mut attributes = vec![KeyValue::string("service.name", origin.service.as_str())];
+    let mut attributes = vec![KeyValue::string(
+        SERVICE_NAME_ATTRIBUTE,
+        origin.service.as_str(),
+    )];
     let mut add = |attribute: KeyValue| {
         if !attributes.iter().any(|known| known.key == attribute.key) {
             attributes.push(attribute);

@@ -1,6 +1,7 @@
 //! What is under test and what it is tested with. Paths can be set from outside, so that a packed
 //! `dist/` can be tested as well as a build tree.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -76,6 +77,16 @@ pub fn install(dir: &Path) -> Result<PathBuf> {
 /// There is none.
 pub fn truth_program() -> Result<PathBuf> {
     java_build("truth/target/truth.jar", "mvn -f integration/java package")
+}
+
+/// A copy of it in `dir`, for a JVM that may not see where it lies.
+///
+/// # Errors
+/// There is none, or it cannot be copied.
+pub fn truth_program_in(dir: &Path) -> Result<PathBuf> {
+    let copy = dir.join("truth.jar");
+    fs::copy(truth_program()?, &copy)?;
+    Ok(copy)
 }
 
 /// The OpenTelemetry javaagent that Maven fetched.

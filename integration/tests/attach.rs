@@ -295,9 +295,7 @@ fn a_jvm_with_files_of_its_own_is_told_what_to_copy_and_then_profiled() {
         .expect("a folder");
     let agent = dir.path().join("libvtprof.so");
     fs::copy(artifacts::agent().expect("the agent"), &agent).expect("a copy");
-    // Its program, too: what is tested may be in a /tmp that it does not see.
-    let program = work.path().join("truth.jar");
-    fs::copy(artifacts::truth_program().expect("the program"), &program).expect("a copy");
+    let program = artifacts::truth_program_in(work.path()).expect("a copy");
     let script = "mount -t tmpfs none /tmp && touch own && exec \"$@\"";
     let mut jvm = Command::new("unshare")
         .args(["--mount", "sh", "-c", script, "sh"])

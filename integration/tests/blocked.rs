@@ -184,19 +184,24 @@ fn blocked_time_is_what_the_program_measured_by_span_and_state() {
     }
 }
 
+/// So many threads, over three windows.
+fn three_windows(jdk: &Jdk, scenario: &str, threads: u64) -> Outcome {
+    TruthRun::new(jdk, scenario, Strategy::Auto)
+        .seconds(3)
+        .carriers(2)
+        .rate("100hz")
+        .every("1s")
+        .option("blocked=1ms")
+        .argument(format!("--count={threads}"))
+        .run()
+        .expect("a run")
+}
+
 #[test]
 fn a_wait_that_goes_on_is_in_each_window_up_to_its_end_and_in_the_last() {
     const THREADS: u64 = 20;
     for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: open waits") {
-        let run = TruthRun::new(&jdk, "open-waits", Strategy::Auto)
-            .seconds(3)
-            .carriers(2)
-            .rate("100hz")
-            .every("1s")
-            .option("blocked=1ms")
-            .argument(format!("--count={THREADS}"))
-            .run()
-            .expect("a run");
+        let run = three_windows(&jdk, "open-waits", THREADS);
         let waits = blocked(&run);
         let sum = |name: &str, is_open: bool| -> u64 {
             let of_that_name = waits.iter().filter(|w| w.name_in(&run.log) == Some(name));
@@ -245,15 +250,7 @@ fn a_wait_that_goes_on_is_in_each_window_up_to_its_end_and_in_the_last() {
 fn a_thread_that_ends_in_a_scope_that_nobody_closes_waits_no_more_though_its_span_is_open() {
     const THREADS: u64 = 100;
     for jdk in jdk::each_from(jdk::VIRTUAL_THREADS, "blocked: dead threads") {
-        let run = TruthRun::new(&jdk, "dead-waits", Strategy::Auto)
-            .seconds(3)
-            .carriers(2)
-            .rate("100hz")
-            .every("1s")
-            .option("blocked=1ms")
-            .argument(format!("--count={THREADS}"))
-            .run()
-            .expect("a run");
+        let run = three_windows(&jdk, "dead-waits", THREADS);
         let waits = waits::read(&run.dir.path().join("out")).expect("blocked time");
         let of_them = waits.iter().filter(|w| w.name_in(&run.log) == Some("left"));
         let found: u64 = of_them.clone().map(|wait| wait.nanos).sum();

@@ -304,8 +304,7 @@ fn a_jvm_in_namespaces_of_its_own_is_found_by_its_number_here() {
         .expect("a folder");
     let agent = work.path().join("libvtprof.so");
     fs::copy(artifacts::agent().expect("the agent"), &agent).expect("a copy");
-    let program = work.path().join("truth.jar");
-    fs::copy(artifacts::truth_program().expect("the program"), &program).expect("a copy");
+    let program = artifacts::truth_program_in(work.path()).expect("a copy");
     let script = "mount -t proc proc /proc && mount -t tmpfs none /tmp && touch own && exec \"$@\"";
     let mut unshare = Command::new("unshare")
         .args([

@@ -16,7 +16,8 @@ pub use files::{SpanFiles, SpanList, traces_to_spans};
 pub const LOCAL_ROOT_ATTRIBUTE: &str = "vtprof.local_root_span_id";
 /// Resource attribute: spans that ended in the window and are not in the file.
 pub const LEFT_OUT_ATTRIBUTE: &str = "vtprof.spans_left_out";
-const SERVICE_NAME_ATTRIBUTE: &str = "service.name";
+/// Resource attribute: the service.
+pub const SERVICE_NAME_ATTRIBUTE: &str = "service.name";
 
 /// Role of a span, with OTLP's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -142,10 +143,17 @@ pub fn spans_to_traces(
 pub fn set_left_out(traces: &mut TracesData, count: u64) {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     for resource_spans in &mut traces.resource_spans {
-        let attributes = &mut resource_spans.resource.get_or_insert_default().attributes;
-        attributes.retain(|attribute| attribute.key != LEFT_OUT_ATTRIBUTE);
-        attributes.push(KeyValue::int(LEFT_OUT_ATTRIBUTE, count));
+        let resource = resource_spans.resource.get_or_insert_default();
+        forget_left_out(resource);
+        let noted = KeyValue::int(LEFT_OUT_ATTRIBUTE, count);
+        resource.attributes.push(noted);
     }
+}
+
+/// Takes that away: it is of a file, and not of the resource.
+pub(crate) fn forget_left_out(resource: &mut Resource) {
+    let attributes = &mut resource.attributes;
+    attributes.retain(|attribute| attribute.key != LEFT_OUT_ATTRIBUTE);
 }
 
 /// Spans that ended and are not in the file, as [`set_left_out`] noted it.
@@ -185,10 +193,15 @@ fn to_otlp(record: SpanRecord) -> Span {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn record(trace: u64, span: u64, parent: Option<u64>, local_root: u64) -> SpanRecord {
+    pub(crate) fn record(
+        trace: u64,
+        span: u64,
+        parent: Option<u64>,
+        local_root: u64,
+    ) -> SpanRecord {
         SpanRecord {
             trace: TraceId::from_halves(0, trace),
             span: SpanId(span),
@@ -203,11 +216,25 @@ mod tests {
     }
 
     fn without_attribute(records: Vec<SpanRecord>) -> TracesData {
-        let mut traces = spans_to_traces("shop", records);
+        named_by_none("shop", records)
+    }
+
+    /// A file of others: no span names its local root.
+    fn named_by_none(service: &str, records: impl IntoIterator<Item = SpanRecord>) -> TracesData {
+        let mut traces = spans_to_traces(service, records);
         for span in &mut traces.resource_spans[0].scope_spans[0].spans {
             span.attributes.clear();
         }
         traces
+    }
+
+    /// The same of these spans of one trace, each with its parent.
+    pub(crate) fn file_of_others(service: &str, spans: &[(u64, Option<u64>)]) -> TracesData {
+        let records = spans.iter();
+        named_by_none(
+            service,
+            records.map(|(span, parent)| record(1, *span, *parent, *span)),
+        )
     }
 
     fn roots(traces: &TracesData) -> Vec<u64> {

@@ -222,6 +222,15 @@ mod tests {
             .collect()
     }
 
+    /// The `n`th check of a process of one core, of which the agent takes a tenth whatever the rates.
+    fn a_tenth(n: u64) -> Reading {
+        Reading {
+            at_ns: n * 10_000_000_000,
+            own_ns: n * 1_000_000_000,
+            process_ns: n * 10_000_000_000,
+        }
+    }
+
     fn per_rate(cores: f64) -> impl Fn(usize, u32) -> f64 {
         move |_, halvings| cores / f64::from(1 << halvings)
     }
@@ -299,13 +308,8 @@ mod tests {
         let mut budget = Budget::new(0.01);
         let mut asked = Vec::new();
         for n in 1..20_u64 {
-            let reading = Reading {
-                at_ns: n * 10_000_000_000,
-                own_ns: n * 1_000_000_000,
-                process_ns: n * 10_000_000_000,
-            };
             // Once it was done, before.
-            match budget.check(reading, 1).0 {
+            match budget.check(a_tenth(n), 1).0 {
                 Verdict::Keep => {}
                 verdict => {
                     asked.push(verdict);
@@ -326,12 +330,7 @@ mod tests {
         let mut halvings = 0;
         let mut taken_back = Vec::new();
         for n in 1..500_u64 {
-            let reading = Reading {
-                at_ns: n * 10_000_000_000,
-                own_ns: n * 1_000_000_000,
-                process_ns: n * 10_000_000_000,
-            };
-            match budget.check(reading, halvings).0 {
+            match budget.check(a_tenth(n), halvings).0 {
                 Verdict::Lower => halvings += 1,
                 Verdict::Useless { is_first } => {
                     halvings -= 1;
@@ -363,11 +362,7 @@ mod tests {
         assert_eq!(halvings.last(), Some(&MOST_HALVINGS));
         let mut budget = Budget::new(0.01);
         let told = (1..50_u64)
-            .map(|n| Reading {
-                at_ns: n * 10_000_000_000,
-                own_ns: n * 1_000_000_000,
-                process_ns: n * 10_000_000_000,
-            })
+            .map(a_tenth)
             .filter(|reading| budget.check(*reading, MOST_HALVINGS).0 == Verdict::Exhausted)
             .count();
         assert_eq!(told, 1);

@@ -63,15 +63,14 @@ pub fn of(
             "{TOKEN} is one token, and push= names several servers: give each its own with push_token_file=FILE,FILE"
         ));
     }
-    let count = targets.len();
+    // One scheme for all is for those that have a token, where any has.
     let has_tokens = token.is_some() || files.iter().any(Option::is_some);
+    let is_copied = push.auth.len() == 1 && targets.len() > 1 && has_tokens;
     for (index, target) in targets.iter_mut().enumerate() {
         let file = files.get(index).cloned().flatten().map(Token::File);
         let known = || token.clone().filter(|_| push.token_files.is_empty());
         let token = file.or_else(|| known().map(Token::Known));
         let scheme = auth.get(index).cloned().flatten();
-        // One for all is for those that have a token.
-        let is_copied = push.auth.len() == 1 && count > 1 && has_tokens;
         let scheme = scheme.filter(|_| token.is_some() || !is_copied);
         target.credential = credential(scheme, token)?;
         if target.credential.is_some() {

@@ -105,9 +105,8 @@ impl Ending {
 
     /// Tells the drain to finish and waits for it; `false` when it has not within `patience`.
     pub fn finish(&self, patience: Duration) -> bool {
+        self.end();
         let mut state = self.state.lock();
-        state.wanted = true;
-        self.changed.notify_all();
         self.await_that(&mut state, patience, |state| state.done);
         state.done
     }

@@ -5,13 +5,13 @@ use vtprof_deliver::environment::resource;
 use vtprof_deliver::origin::is_command;
 use vtprof_profile::otlp::process_context::ProcessContext;
 use vtprof_profile::otlp::trace::KeyValue;
+use vtprof_profile::spans::SERVICE_NAME_ATTRIBUTE;
 
 use crate::jvm::jni::Jni;
 use crate::jvm::properties;
 
 /// How threads publish theirs (OTEP 4947). `tls_v1` is announced for later; readers of today know this one.
 const SCHEMA: &str = "tlsdesc_v1_dev";
-const SERVICE_NAME: &str = "service.name";
 
 /// What is said of this process, encoded.
 pub fn payload(service: &str, jni: Jni) -> Vec<u8> {
@@ -38,7 +38,7 @@ fn attributes(given: &str, service: &str) -> Vec<KeyValue> {
             put(&mut attributes, &key, value);
         }
     }
-    put(&mut attributes, SERVICE_NAME, service.to_owned());
+    put(&mut attributes, SERVICE_NAME_ATTRIBUTE, service.to_owned());
     attributes
 }
 

@@ -19,7 +19,7 @@ const NAP: Duration = Duration::from_millis(1);
 impl Session {
     /// Nothing is sampled from now on, and the books are closed: what the drain reads of the handlers' counters and
     /// of the ring afterwards is all that there will be.
-    pub(super) fn silence(&self) {
+    fn silence(&self) {
         self.end_events();
         if let Some(wall) = &self.wall {
             wall.finish();

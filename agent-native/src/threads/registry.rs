@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use vtprof_signal::block::Block;
 use vtprof_signal::blocks::{Blocks, CAPACITY, CHUNK};
 use vtprof_signal::cookie::{BlockIndex, Cookie, Era, Generation};
@@ -311,9 +311,7 @@ impl Registry {
                 set_label(&mut state, index, &name);
             }
         }
-        let to_say = std::mem::take(&mut state.to_say);
-        drop(state);
-        say_all(to_say);
+        say_what_waits(state);
     }
 
     /// Label of the thread that had `block` in that life.
@@ -368,9 +366,7 @@ impl Registry {
         for id in all {
             Self::retire(&mut state, id);
         }
-        let to_say = std::mem::take(&mut state.to_say);
-        drop(state);
-        say_all(to_say);
+        say_what_waits(state);
     }
 
     fn insert(&self, state: &mut State, thread: OsThreadId) -> Option<BlockIndex> {
@@ -458,7 +454,10 @@ impl Registry {
     }
 }
 
-fn say_all(lines: Vec<String>) {
+/// Without the lock.
+fn say_what_waits(mut state: MutexGuard<'_, State>) {
+    let lines = std::mem::take(&mut state.to_say);
+    drop(state);
     for line in lines {
         log::warn(&line);
     }

@@ -13,6 +13,7 @@ use crate::bundle::{Bundle, OfKind};
 use crate::figures::Sum;
 use crate::measure::{Chooser, Measure};
 use crate::requests::{Left, Member, Members, Names, Requests, Speeds, Tally, Which, tally};
+use crate::selection;
 use crate::stats::{Exposure, Per, Side};
 use crate::text::{NO_STACK, note};
 
@@ -210,8 +211,7 @@ fn by_speed(args: &DiffArgs) -> Result<Comparison> {
 
 /// The kind asked for, be it by a sample type.
 fn asked(args: &DiffArgs) -> Option<Kind> {
-    let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
-    args.kind.or(implied)
+    selection::wanted(args.kind, args.sample_type.as_deref())
 }
 
 /// The profile of each side that is compared.

@@ -18,6 +18,14 @@ pub struct Condition {
 }
 
 impl Condition {
+    /// All of that.
+    pub fn of_focus(focus: &[Focus]) -> Self {
+        Condition {
+            focus: focus.to_vec(),
+            roots: Vec::new(),
+        }
+    }
+
     /// Whether it takes all.
     pub fn is_empty(&self) -> bool {
         self.focus.is_empty() && self.roots.is_empty()

@@ -24,6 +24,7 @@ use crate::by_kind::share_columns;
 use crate::figures::plural;
 use crate::measure::Chooser;
 use crate::output::{self, Output};
+use crate::selection;
 use crate::text::{note, printable, shortened};
 
 use collapsed::Collapsed;
@@ -84,8 +85,7 @@ struct Sets {
 
 impl Sets {
     fn read(args: &FlameArgs) -> Result<Self> {
-        let implied = args.sample_type.as_deref().and_then(Kind::with_sample_type);
-        let asked = args.kind.or(implied);
+        let asked = selection::wanted(args.kind, args.sample_type.as_deref());
         let mut shown = Bundle::read(&args.files, asked, true)?;
         let base = (!args.base.is_empty()).then(|| {
             let files = FilesArgs {

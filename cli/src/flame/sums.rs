@@ -10,6 +10,7 @@ use vtprof_profile::window::Window;
 use super::columns::{ProfileColumns, RowColumns, TypeColumn};
 use super::groups::GroupId;
 use super::stacks::NodeId;
+use crate::figures::widened;
 use crate::measure::{Chooser, Reader};
 use crate::text::{printable, shortened};
 
@@ -121,8 +122,7 @@ impl Rows {
         let Some(Window { start, end, .. }) = Window::of(profile) else {
             return;
         };
-        let (first, last) = self.window.unwrap_or((start, end));
-        self.window = Some((first.min(start), last.max(end)));
+        self.window = Some(widened(self.window, (start, end)));
     }
 
     fn columns(&self, number: &[NodeId], types: usize) -> RowColumns {

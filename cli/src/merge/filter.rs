@@ -30,10 +30,7 @@ pub struct Filter<'a> {
 impl<'a> Filter<'a> {
     pub fn new(args: &'a MergeArgs, asked: Option<Kind>) -> Self {
         Filter {
-            focus: Condition {
-                focus: args.focus.clone(),
-                ..Condition::default()
-            },
+            focus: Condition::of_focus(&args.focus),
             roll_up: args.roll_up,
             drop_labels: &args.drop_labels,
             pending: Pending::new(&args.focus, args.roll_up, asked),

@@ -10,7 +10,7 @@ use vtprof_profile::model::{KeyIndices, Profile};
 use vtprof_profile::spans::{SpanKind, SpanList, SpanRecord, SpanStatus};
 use vtprof_profile::window::Window;
 
-use crate::figures::Sum;
+use crate::figures::{Sum, widened};
 use crate::lineage::Lineage;
 use crate::measure::Reader;
 use crate::tags::{TagKeys, Tags};
@@ -69,9 +69,8 @@ impl Root {
         self.note_name(below.name.as_deref(), below.named_at);
     }
 
-    fn note_sampled(&mut self, (start, end): (i128, i128)) {
-        let (first, last) = self.sampled.unwrap_or((start, end));
-        self.sampled = Some((first.min(start), last.max(end)));
+    fn note_sampled(&mut self, times: (i128, i128)) {
+        self.sampled = Some(widened(self.sampled, times));
     }
 
     fn note_trace(&mut self, trace: Option<&str>) {

@@ -158,11 +158,7 @@ impl Top {
 /// Runs the command.
 pub fn run(args: &TopArgs, out: &mut impl Write) -> Result<()> {
     let begin = || {
-        let focus = Condition {
-            focus: args.focus.clone(),
-            ..Condition::default()
-        };
-        let top = Top::new(args.by, focus);
+        let top = Top::new(args.by, Condition::of_focus(&args.focus));
         (top, Chooser::new(args.input.measure()))
     };
     let (mut top, mut chooser) = begin();

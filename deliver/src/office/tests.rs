@@ -376,7 +376,7 @@ fn each_process_has_a_time_of_its_own_in_the_interval() {
             pid,
             ..Origin::default()
         };
-        seed(&origin) % 60_000
+        seed(&origin.host, origin.pid) % 60_000
     };
     let mut tenths = [0; 10];
     for pid in 0..1_000 {

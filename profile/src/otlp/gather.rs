@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use prost::Message;
 
 use super::trace::{ResourceSpans, ScopeSpans, TracesData};
-use crate::spans::{LEFT_OUT_ATTRIBUTE, left_out, set_left_out};
+use crate::spans::{forget_left_out, left_out, set_left_out};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -25,9 +25,8 @@ impl Gathered {
         self.left_out = self.left_out.saturating_add(left_out(&traces));
         for mut resource_spans in traces.resource_spans {
             if let Some(resource) = &mut resource_spans.resource {
-                // Of a window, and told of all together.
-                let attributes = &mut resource.attributes;
-                attributes.retain(|attribute| attribute.key != LEFT_OUT_ATTRIBUTE);
+                // It is told of all together.
+                forget_left_out(resource);
             }
             let scopes = std::mem::take(&mut resource_spans.scope_spans);
             let next = self.resources.len();
@@ -80,27 +79,8 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{SpanId, TraceId};
-    use crate::spans::{SpanKind, SpanRecord, SpanStatus, spans_to_traces, traces_to_spans};
-
-    fn message(service: &str, spans: &[(u64, Option<u64>)]) -> TracesData {
-        let record = |(span, parent): &(u64, Option<u64>)| SpanRecord {
-            trace: TraceId::from_halves(0, 1),
-            span: SpanId(*span),
-            parent: parent.map(SpanId),
-            local_root: SpanId(*span),
-            name: format!("span {span}"),
-            kind: SpanKind::Internal,
-            start_unix_nanos: 10,
-            end_unix_nanos: 30,
-            status: SpanStatus::Unset,
-        };
-        let mut traces = spans_to_traces(service, spans.iter().map(record));
-        for span in &mut traces.resource_spans[0].scope_spans[0].spans {
-            span.attributes.clear();
-        }
-        traces
-    }
+    use crate::spans::tests::file_of_others;
+    use crate::spans::traces_to_spans;
 
     fn gathered(messages: impl IntoIterator<Item = TracesData>) -> TracesData {
         let mut all = Gathered::default();
@@ -111,9 +91,9 @@ mod tests {
     #[test]
     fn a_child_finds_its_root_in_another_message_of_the_same_resource_only() {
         let traces = gathered([
-            message("shop", &[(3, Some(2))]),
-            message("other", &[(4, Some(2))]),
-            message("shop", &[(2, Some(9))]),
+            file_of_others("shop", &[(3, Some(2))]),
+            file_of_others("other", &[(4, Some(2))]),
+            file_of_others("shop", &[(2, Some(9))]),
         ]);
         assert_eq!(traces.resource_spans.len(), 2);
         let list = traces_to_spans(&traces);
@@ -128,7 +108,7 @@ mod tests {
     #[test]
     fn spans_left_out_are_those_of_all_messages() {
         let with = |service, count| {
-            let mut traces = message(service, &[]);
+            let mut traces = file_of_others(service, &[]);
             set_left_out(&mut traces, count);
             traces
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use prost::Message as _;
 
-use super::{LEFT_OUT_ATTRIBUTE, LOCAL_ROOT_ATTRIBUTE, SpanKind, SpanRecord, SpanStatus};
+use super::{LOCAL_ROOT_ATTRIBUTE, SpanKind, SpanRecord, SpanStatus, forget_left_out};
 use crate::ids::{SpanId, TraceId};
 use crate::otlp::trace::{Resource, Span, TracesData};
 
@@ -124,9 +124,7 @@ fn key(resource: Option<&Resource>) -> Vec<u8> {
     let Some(mut resource) = resource.cloned() else {
         return Vec::new();
     };
-    // Of a file, and not of the resource.
-    let attributes = &mut resource.attributes;
-    attributes.retain(|attribute| attribute.key != LEFT_OUT_ATTRIBUTE);
+    forget_left_out(&mut resource);
     resource.encode_to_vec()
 }
 
@@ -204,26 +202,8 @@ impl OfResource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spans::{set_left_out, spans_to_traces};
-
-    fn file(service: &str, spans: &[(u64, Option<u64>)]) -> TracesData {
-        let record = |(span, parent): &(u64, Option<u64>)| SpanRecord {
-            trace: TraceId::from_halves(0, 1),
-            span: SpanId(*span),
-            parent: parent.map(SpanId),
-            local_root: SpanId(*span),
-            name: format!("span {span}"),
-            kind: SpanKind::Internal,
-            start_unix_nanos: 10,
-            end_unix_nanos: 30,
-            status: SpanStatus::Unset,
-        };
-        let mut traces = spans_to_traces(service, spans.iter().map(record));
-        for span in &mut traces.resource_spans[0].scope_spans[0].spans {
-            span.attributes.clear();
-        }
-        traces
-    }
+    use crate::spans::set_left_out;
+    use crate::spans::tests::file_of_others;
 
     fn joined(files: &[TracesData]) -> Vec<(u64, u64)> {
         let mut all = SpanFiles::default();
@@ -238,20 +218,20 @@ mod tests {
 
     #[test]
     fn a_child_finds_its_root_in_any_file_of_the_same_resource() {
-        let mut with_note = file("shop", &[(3, Some(2)), (5, Some(4))]);
+        let mut with_note = file_of_others("shop", &[(3, Some(2)), (5, Some(4))]);
         set_left_out(&mut with_note, 7);
         let files = [
-            file("shop", &[(4, Some(3))]),
-            file("other", &[(6, Some(2))]),
+            file_of_others("shop", &[(4, Some(3))]),
+            file_of_others("other", &[(6, Some(2))]),
             with_note,
-            file("shop", &[(2, Some(99))]),
+            file_of_others("shop", &[(2, Some(99))]),
         ];
         assert_eq!(joined(&files), [(4, 2), (3, 2), (5, 2), (2, 2), (6, 6)]);
     }
 
     #[test]
     fn where_each_span_names_its_root_no_other_file_is_asked() {
-        let mut named = file("shop", &[(3, Some(2))]);
+        let mut named = file_of_others("shop", &[(3, Some(2))]);
         let span = &mut named.resource_spans[0].scope_spans[0].spans[0];
         let root = crate::otlp::trace::KeyValue::string(LOCAL_ROOT_ATTRIBUTE, "0000000000000003");
         span.attributes.push(root);
@@ -259,7 +239,7 @@ mod tests {
         files.add(&named);
         assert!(files.name_all_roots());
         // The root that it names stays, whatever is above it.
-        let above = file("shop", &[(2, None)]);
+        let above = file_of_others("shop", &[(2, None)]);
         assert_eq!(joined(&[named, above.clone()]), [(3, 3), (2, 2)]);
         files.add(&above);
         assert!(!files.name_all_roots());
